@@ -1,0 +1,191 @@
+//! Flags, environment and configuration file, in this order of weight.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use axlr::runtime::{Durability, environment};
+use clap::{Parser, ValueEnum};
+use serde::Deserialize;
+
+/// The daemon of axlr: serves files, search and programs of your directories on a Unix socket.
+///
+/// An editor, an IDE or an agent host connects, and sends one JSON object a line (or MessagePack frames). Nobody but
+/// your own user can connect.
+#[derive(Debug, Parser)]
+#[command(name = "axlrd", version, after_long_help = AFTER_HELP)]
+pub(crate) struct Flags {
+    /// A directory that every connection may use; repeatable, the first is the default workspace.
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+
+    /// Where to listen [default: $XDG_RUNTIME_DIR/axlr/axlr.sock, else /tmp/axlr-UID/axlr.sock].
+    #[arg(long, value_name = "PATH", env = "AXLR_SOCKET", conflicts_with = "stdio")]
+    socket: Option<PathBuf>,
+
+    /// Serve one connection on stdin and stdout instead of a socket, then exit.
+    #[arg(long)]
+    stdio: bool,
+
+    /// What children may do; there is one profile: they run with your rights.
+    #[arg(long, value_enum, value_name = "PROFILE")]
+    profile: Option<Profile>,
+
+    /// A variable of the children's environment, which is otherwise empty; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    env: Vec<String>,
+
+    /// A variable to copy from the daemon's own environment, PATH or HOME say; repeatable.
+    #[arg(long, value_name = "NAME")]
+    env_pass: Vec<String>,
+
+    /// A file of KEY=VALUE lines for the children's environment; keeps secrets off the command line.
+    #[arg(long, value_name = "FILE")]
+    env_file: Vec<PathBuf>,
+
+    /// Not available: this version runs no plugins.
+    #[arg(long, value_name = "FILE", hide = true)]
+    plugin: Vec<PathBuf>,
+
+    /// Not available: this version runs no plugins.
+    #[arg(long, value_name = "ID:KEY=VALUE", hide = true)]
+    plugin_env: Vec<String>,
+
+    /// Whether a write is on stable storage before it is answered (synced), or only all at once (atomic).
+    #[arg(long, value_enum, value_name = "WHEN")]
+    durability: Option<DurabilityFlag>,
+
+    /// How long running requests may finish after SIGTERM or SIGINT, in seconds [default: 5].
+    #[arg(long, value_name = "SECONDS")]
+    drain: Option<f64>,
+
+    /// A TOML file whose keys are the names of these flags [default: $XDG_CONFIG_HOME/axlr/config.toml, if it is there].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// What to log on stderr: a level, or target=level pairs [default: info].
+    #[arg(long, value_name = "FILTER", env = "AXLR_LOG")]
+    log: Option<String>,
+
+    /// How to log.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  axlrd --root ~/src/project --env-pass PATH --env-pass HOME
+  echo '{\"protocol_version\":1,\"request_id\":\"1\",\"tool\":\"list\",\"arguments\":{}}' | axlrd --root . --stdio
+
+Signals: TERM and INT stop the daemon, a second one skips the wait; HUP reopens the log.
+Environment: AXLR_SOCKET and AXLR_LOG stand for --socket and --log; AXLR_CONTAINMENT (cgroup, keeper) chooses how
+children are held, which is otherwise found out.";
+
+#[derive(Debug, Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Profile {
+    TrustedLocal,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum DurabilityFlag {
+    Synced,
+    Atomic,
+}
+
+/// How the log looks.
+#[derive(Debug, Clone, Copy, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The configuration file: the flags by name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct File {
+    root: Vec<PathBuf>,
+    socket: Option<PathBuf>,
+    stdio: bool,
+    #[serde(rename = "profile")]
+    _profile: Option<Profile>,
+    env: Vec<String>,
+    env_pass: Vec<String>,
+    env_file: Vec<PathBuf>,
+    durability: Option<DurabilityFlag>,
+    drain: Option<f64>,
+    log: Option<String>,
+    log_format: Option<LogFormat>,
+}
+
+/// Everything decided.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) stdio: bool,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) durability: Durability,
+    pub(crate) drain: Duration,
+    pub(crate) log: String,
+    pub(crate) log_format: LogFormat,
+}
+
+impl Flags {
+    /// Joins flags and file. Flags that repeat replace the file's list as a whole.
+    pub(crate) fn resolve(self) -> anyhow::Result<Options> {
+        if !self.plugin.is_empty() || !self.plugin_env.is_empty() {
+            bail!("--plugin and --plugin-env: this version of axlrd runs no plugins");
+        }
+        let _ = self.profile;
+        let file = read_file(self.config.as_deref())?;
+        let given = environment::Sources {
+            variables: or(self.env, file.env),
+            pass: or(self.env_pass, file.env_pass),
+            files: or(self.env_file, file.env_file),
+        };
+        let drain = self.drain.or(file.drain).unwrap_or(5.0);
+        let drain = Duration::try_from_secs_f64(drain).with_context(|| format!("--drain {drain}"))?;
+        Ok(Options {
+            roots: or(self.root, file.root),
+            socket: self.socket.or(file.socket),
+            stdio: self.stdio || file.stdio,
+            env: given.collect()?,
+            durability: match self.durability.or(file.durability) {
+                Some(DurabilityFlag::Atomic) => Durability::Atomic,
+                Some(DurabilityFlag::Synced) | None => Durability::Synced,
+            },
+            drain,
+            log: self.log.or(file.log).unwrap_or_else(|| "info".to_owned()),
+            log_format: self.log_format.or(file.log_format).unwrap_or_default(),
+        })
+    }
+}
+
+fn or<T>(flag: Vec<T>, file: Vec<T>) -> Vec<T> {
+    if flag.is_empty() { file } else { flag }
+}
+
+fn read_file(named: Option<&Path>) -> anyhow::Result<File> {
+    let Some(path) = named.map(Path::to_owned).or_else(default_file) else { return Ok(File::default()) };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(File::default());
+        }
+        Err(error) => return Err(error).with_context(|| format!("--config {}", path.display())),
+    };
+    toml::from_str(&text).with_context(|| format!("--config {}", path.display()))
+}
+
+fn default_file() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
+    Some(folder.join("axlr/config.toml"))
+}

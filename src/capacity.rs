@@ -1,0 +1,148 @@
+//! Sizes that only the house feels. What a client can feel is in `axlr_protocol::limits`.
+
+use std::time::Duration;
+
+use axlr_protocol::limits;
+
+/// Bounds of one runtime. Binaries take the default; tests shrink it.
+#[derive(Debug, Clone)]
+pub struct Capacity {
+    /// Requests that run at once in the whole daemon.
+    pub running: usize,
+    /// Requests of one connection that run at once.
+    pub running_per_session: usize,
+    /// Requests of one connection that wait.
+    pub waiting_per_session: usize,
+    /// Bytes of the requests of one connection that wait.
+    pub waiting_bytes_per_session: usize,
+    /// Connections.
+    pub connections: usize,
+    /// Exec children.
+    pub children: usize,
+    /// Execs that wait for a child's place.
+    pub children_waiting: usize,
+    /// Threads that one search may use.
+    pub search_threads: usize,
+    /// How often within [`Capacity::rebirth_window`] a failed actor is started anew.
+    pub rebirths: usize,
+    /// See [`Capacity::rebirths`].
+    pub rebirth_window: Duration,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self {
+            running: limits::RUNNING_MAX,
+            running_per_session: limits::CONNECTION_RUNNING_MAX,
+            waiting_per_session: limits::CONNECTION_WAITING_MAX,
+            waiting_bytes_per_session: limits::CONNECTION_WAITING_MAX_BYTES,
+            connections: limits::CONNECTIONS_MAX,
+            children: limits::CHILDREN_MAX,
+            children_waiting: limits::CHILDREN_WAITING_MAX,
+            search_threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
+            rebirths: 5,
+            rebirth_window: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Capacity {
+    /// Blocking threads of the runtime: one for every request that may run, so that requests stuck on a dead file
+    /// system never starve those of another, and some for syncs, sweeps and the opening of roots.
+    pub fn blocking_threads(&self) -> usize {
+        self.running + 64
+    }
+}
+
+/// How long a cancelled read, search or list may take to notice before it is answered without its own word: long
+/// enough for a page in memory, short enough when the file system hangs.
+pub const CANCEL_GRACE: Duration = Duration::from_millis(50);
+
+/// How long an idle blocking thread waits for more work before it ends.
+pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(5);
+
+/// After the drain, how long cancelled requests may take to answer before the daemon ends without them.
+pub const STOP_GRACE: Duration = Duration::from_secs(1);
+
+/// Largest page that a read answers in the caller's own task when the page cache holds it. Copying, checking and
+/// hashing so much takes about 60 µs, no more than the hop to another thread and back; it is also the default page.
+pub const READ_INLINE_MAX_BYTES: usize = 65_536;
+
+/// How often a path is resolved anew when the tree changes under it, before the slower walk that needs no quiet moment.
+pub const RESOLVE_ATTEMPTS: usize = 16;
+
+/// Bytes that are written, hashed or read before a cancellation is asked for again: about 0.2 ms of hashing.
+pub const CHUNK_BYTES: usize = 262_144;
+
+/// How often a mutation starts anew when others change its file between the check and the rename, before it gives up.
+pub const COMMIT_ATTEMPTS: usize = 8;
+
+/// Entries that the sweep of a root looks at before it gives up: as many as a search walks.
+pub const SWEEP_MAX_ENTRIES: usize = 1_000_000;
+
+/// A folder that was swept rests so many times as long as the sweep took, so that writes to a large folder spend
+/// at most a twentieth of their time on leftovers …
+pub const SWEEP_REST_FACTOR: u32 = 20;
+
+/// … but at least this long, so that a burst of writes to a small folder shares one sweep …
+pub const SWEEP_REST_MIN: Duration = Duration::from_millis(20);
+
+/// … and never longer than this.
+pub const SWEEP_REST_MAX: Duration = Duration::from_secs(1);
+
+/// Folders whose rest is remembered.
+pub const SWEEP_FOLDERS_MAX: usize = 1_024;
+
+/// Directories between a walk's beginning and its place that stay open. Those above are opened again on the way back.
+pub const WALK_DIRECTORIES_KEPT: usize = 64;
+
+/// Room for one getdents(2), between two looks at the cancellation: some thousand names.
+pub const WALK_CHUNK_BYTES: usize = 32 * 1024;
+
+/// Room that a file gets when it grew between fstat(2) and read(2).
+pub const READ_GROWTH_BYTES: usize = 64 * 1024;
+
+/// Lines of an ignore file that are compiled together, between two looks at the cancellation.
+pub const IGNORE_BLOCK_LINES: usize = 128;
+
+/// Streamed matches and entries that wait are sent together after so long …
+pub const STREAM_BATCH_TIME: Duration = Duration::from_millis(5);
+
+/// … or when they are so large.
+pub const STREAM_BATCH_BYTES: u64 = 32 * 1024;
+
+/// Compiled patterns that are kept: as many as a person or an agent goes back and forth between.
+pub const PATTERNS_KEPT: usize = 8;
+
+/// Largest compiled form of a pattern's candidates. One that is larger is no help: lines are then asked one by one.
+pub const CANDIDATES_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// What one thread's cache for candidates may grow to.
+pub const CANDIDATES_CACHE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Files that a search looks at before it thinks of other threads …
+pub const SEARCH_ALONE_FILES: u64 = 32;
+
+/// … unless they hold so many bytes.
+pub const SEARCH_ALONE_BYTES: u64 = 1024 * 1024;
+
+/// Files that are handed to a thread together, at most: enough to make handing over cheap.
+pub const SEARCH_BATCH_FILES: u64 = 32;
+
+/// What those files should hold together, judged by the files before them.
+pub const SEARCH_BATCH_BYTES: u64 = 512 * 1024;
+
+/// Directories that those files may be in: each is held open until they are done.
+pub const SEARCH_BATCH_DIRECTORIES: usize = 8;
+
+/// Batches, waiting or done, between a search's walk and its answer, for each of its threads.
+pub const SEARCH_WINDOW_BATCHES: usize = 4;
+
+/// A search hires its threads one by one while so many batches wait.
+pub const SEARCH_HIRING_BATCHES: usize = 2;
+
+/// Bytes of matches that are kept ahead of the answer; files beyond wait until the answer has come to them.
+pub const SEARCH_AHEAD_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Entries without a file to search, before a search looks whether there is something to send.
+pub const SEARCH_IDLE_ENTRIES: u64 = 1_024;

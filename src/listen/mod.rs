@@ -1,0 +1,11 @@
+//! Bytes to calls and back: one file a door. This room knows the runtime's facade and the protocol, no actor and no
+//! tool.
+
+mod connection;
+mod hangup;
+mod outbox;
+mod stdio;
+mod unix;
+
+pub use stdio::serve_stdio;
+pub use unix::{BindError, SocketListener, default_socket_path};

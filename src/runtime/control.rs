@@ -1,0 +1,232 @@
+//! The daemon's own tools: control requests, which never wait in line, and the opening and closing of workspaces.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use axlr_protocol::tool::{
+    Empty, ExecSignalArguments, ExecWriteArguments, RequestCancelOutput, ServerStatsOutput,
+    WorkspaceListOutput, WorkspaceOpenArguments, WorkspaceOpenOutput,
+};
+use axlr_protocol::{Call, Code, ErrorBody, Output, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::session::{Began, Inner};
+use crate::actors::{Answer, Settings, SupervisorMsg};
+use crate::error::{failure, lost, refusal};
+use crate::tools::{ControlError, Error, ExecHandle, Kind, quoted};
+use crate::workspace::Workspace;
+
+impl Inner {
+    /// Answers a control request, at once where it can.
+    pub(super) fn control(
+        self: &Arc<Self>,
+        request_id: String,
+        call: Call,
+        began: Began,
+    ) -> Option<Response> {
+        let tool = call.tool();
+        if self.lock().flights.contains_key(&request_id) {
+            return Some(self.in_use(request_id, tool, began));
+        }
+        let outcome = match call {
+            Call::ServerInfo(_) => Ok(Output::ServerInfo(Box::new(super::info::info(&self.runtime)))),
+            Call::ServerStats(_) => Ok(Output::ServerStats(self.stats())),
+            Call::ServerStop(arguments) => self.stop(arguments.drain_ms),
+            Call::RequestCancel(arguments) => {
+                let cancelled = self.cancel(&arguments.request_id);
+                Ok(Output::RequestCancel(RequestCancelOutput { cancelled }))
+            }
+            Call::ExecWrite(arguments) => match self.exec_write(arguments) {
+                Ok(written) => {
+                    self.spawn_control(request_id, tool, began, written);
+                    return None;
+                }
+                Err(error) => Err(error),
+            },
+            Call::ExecSignal(arguments) => match self.exec_signal(arguments) {
+                Ok(signalled) => {
+                    self.spawn_control(request_id, tool, began, signalled);
+                    return None;
+                }
+                Err(error) => Err(error),
+            },
+            // server.ping; the rest never comes here.
+            _ => Ok(Output::Empty(Empty {})),
+        };
+        Some(self.response(request_id, tool, began, outcome))
+    }
+
+    fn stats(&self) -> ServerStatsOutput {
+        let runtime = &self.runtime;
+        let (stats, traffic) = (&runtime.stats, &runtime.stats.traffic);
+        ServerStatsOutput {
+            uptime_ms: u64::try_from(runtime.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            connections: traffic.connections() as u64,
+            running: stats.running.load(Ordering::Relaxed) as u64,
+            queued: stats.queued.load(Ordering::Relaxed) as u64,
+            children: runtime.children.load(Ordering::Relaxed) as u64,
+            detached: runtime.detached.load(Ordering::Relaxed) as u64,
+            bytes_in: traffic.bytes_in.load(Ordering::Relaxed),
+            bytes_out: traffic.bytes_out.load(Ordering::Relaxed),
+            resident_bytes: crate::process::resident_bytes(),
+            tools: stats.tools(),
+        }
+    }
+
+    fn stop(&self, drain_ms: Option<i64>) -> Answer {
+        let drain = match drain_ms.map(u64::try_from).transpose() {
+            Ok(drain) => drain.map(Duration::from_millis),
+            Err(_) => {
+                let message = format!("drain_ms must not be negative, got {}", drain_ms.unwrap_or_default());
+                return Err(refusal(Code::InvalidRequest, message));
+            }
+        };
+        self.runtime.request_stop(drain);
+        Ok(Output::Empty(Empty {}))
+    }
+
+    /// Queues the bytes now, so that writes keep their order; the future waits until the pipe took them.
+    fn exec_write(
+        &self,
+        arguments: ExecWriteArguments,
+    ) -> Result<impl Future<Output = Answer> + Send + use<>, ErrorBody> {
+        let bytes = exec_bytes(&arguments).map_err(failure)?;
+        let handle = self.exec_handle(&arguments.request_id)?;
+        // Queued here and now; what is left to await is the pipe.
+        let written = handle.write(bytes, arguments.eof.unwrap_or(false));
+        let id = arguments.request_id;
+        Ok(async move { control_answer(&id, written.await) })
+    }
+
+    fn exec_signal(
+        &self,
+        arguments: ExecSignalArguments,
+    ) -> Result<impl Future<Output = Answer> + Send + use<>, ErrorBody> {
+        let handle = self.exec_handle(&arguments.request_id)?;
+        let ExecSignalArguments { request_id, signal } = arguments;
+        Ok(async move { control_answer(&request_id, handle.signal(signal).await) })
+    }
+
+    fn exec_handle(&self, request_id: &str) -> Result<ExecHandle, ErrorBody> {
+        let state = self.lock();
+        let handle = state.flights.get(request_id).and_then(|flight| flight.exec.clone());
+        handle.ok_or_else(|| not_running(request_id))
+    }
+
+    pub(super) async fn open(self: &Arc<Self>, arguments: WorkspaceOpenArguments) -> Answer {
+        let WorkspaceOpenArguments { root, name, env, default, .. } = arguments;
+        let path = PathBuf::from(&root);
+        let opened = tokio::task::spawn_blocking(move || {
+            let workspace = Workspace::open(&path)?;
+            Ok((workspace, std::fs::canonicalize(&path)?))
+        });
+        let (workspace, path) =
+            opened.await.map_err(|_| lost())?.map_err(|error| failure(root_error(&root, error)))?;
+        let settings = Settings { env: env.map_or_else(|| self.runtime.config.env.clone(), |env| env.0) };
+        let path = path.display().to_string();
+        let (supervisor, background) = (&self.runtime.supervisor, &self.runtime.background);
+        let entry =
+            super::open(supervisor, background, Arc::new(workspace), path, name, settings).await.map_err(
+                |error| refusal(Code::InternalError, format!("the workspace could not be started: {error}")),
+            )?;
+        let output = WorkspaceOpenOutput { workspace: entry.id.clone(), root: entry.path.clone() };
+        if !self.hold(entry, default.unwrap_or(false)) {
+            // The connection ended meanwhile: nobody would give it back.
+            let _ = supervisor.cast(SupervisorMsg::Close { id: output.workspace.clone(), reply: None });
+        }
+        Ok(Output::WorkspaceOpen(output))
+    }
+
+    pub(super) async fn list_workspaces(&self) -> Answer {
+        match self.runtime.supervisor.call(|reply| SupervisorMsg::List { reply }, None).await {
+            Ok(ractor::rpc::CallResult::Success(workspaces)) => {
+                Ok(Output::WorkspaceList(WorkspaceListOutput { workspaces }))
+            }
+            _ => Err(lost()),
+        }
+    }
+
+    pub(super) async fn close_workspace(&self, id: String) -> Answer {
+        let message = |reply| SupervisorMsg::Close { id: id.clone(), reply: Some(reply) };
+        match self.runtime.supervisor.call(message, None).await {
+            Ok(ractor::rpc::CallResult::Success(ended)) => {
+                if ended {
+                    self.cancel_workspace(&id);
+                }
+                Ok(Output::Empty(Empty {}))
+            }
+            _ => Err(lost()),
+        }
+    }
+}
+
+/// The checks of `workspace.open` that open nothing.
+pub(super) fn check_open(arguments: &WorkspaceOpenArguments) -> Result<(), Error> {
+    let root = &arguments.root;
+    if !root.starts_with('/') {
+        return Err(Error::malformed(format!("root {} must be an absolute path", quoted(root))));
+    }
+    if root.contains('\0') {
+        return Err(Error::malformed(format!("root {} must not contain NUL", quoted(root))));
+    }
+    for (name, value) in arguments.env.iter().flat_map(|env| &env.0) {
+        crate::tools::check_variable("env", name, value)?;
+    }
+    let plugins = arguments.plugins.as_deref().unwrap_or_default();
+    let configured = arguments.plugin_env.iter().flat_map(|map| map.keys());
+    let configured = configured.chain(arguments.plugin_headers.iter().flat_map(|map| map.keys()));
+    if let Some(manifest) = plugins.first() {
+        let message = format!("plugins: {}: this version of axlrd runs no plugins", quoted(manifest));
+        return Err(Error::new(Kind::InvalidManifest, message));
+    }
+    if let Some(id) = configured.into_iter().next() {
+        let message = format!("no plugin {} is registered in this workspace", quoted(id));
+        return Err(Error::new(Kind::InvalidManifest, message));
+    }
+    Ok(())
+}
+
+fn root_error(root: &str, error: std::io::Error) -> Error {
+    let (kind, what) = match error.kind() {
+        std::io::ErrorKind::NotFound => (Kind::NotFound, "does not exist"),
+        std::io::ErrorKind::NotADirectory => (Kind::InvalidPath, "is not a directory"),
+        std::io::ErrorKind::PermissionDenied => (Kind::PermissionDenied, "may not be opened"),
+        _ => (Kind::Filesystem, "could not be opened"),
+    };
+    Error::new(kind, format!("root {} {what}", quoted(root))).with_source(error)
+}
+
+fn exec_bytes(arguments: &ExecWriteArguments) -> Result<Vec<u8>, Error> {
+    match (&arguments.data, &arguments.base64) {
+        (Some(_), Some(_)) => Err(Error::malformed("data and base64 must not both be given")),
+        (Some(text), None) => Ok(text.clone().into_bytes()),
+        (None, Some(text)) => BASE64
+            .decode(text)
+            .map_err(|error| Error::malformed(format!("base64 {} is not base64: {error}", quoted(text)))),
+        (None, None) if arguments.eof == Some(true) => Ok(Vec::new()),
+        (None, None) => {
+            Err(Error::malformed("data or base64 is missing; only with eof true may both be absent"))
+        }
+    }
+}
+
+fn not_running(request_id: &str) -> ErrorBody {
+    let message =
+        format!("request_id {}: no exec of this connection with that id takes this now", quoted(request_id));
+    refusal(Code::NotRunning, message)
+}
+
+fn control_answer(request_id: &str, result: Result<(), ControlError>) -> Answer {
+    match result {
+        Ok(()) => Ok(Output::Empty(Empty {})),
+        Err(ControlError::NotRunning) => Err(not_running(request_id)),
+        Err(ControlError::Overloaded) => {
+            let limit = axlr_protocol::limits::EXEC_STDIN_WAITING_MAX_BYTES;
+            let message = format!("more than {limit} bytes wait for the stdin of {}", quoted(request_id));
+            Err(refusal(Code::Overloaded, message))
+        }
+    }
+}

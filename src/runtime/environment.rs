@@ -1,0 +1,86 @@
+//! Where the environment of exec children comes from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The flags that name variables, in this order of weight: later ones win.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// Names to copy from this process.
+    pub pass: Vec<String>,
+    /// Files of `KEY=VALUE` lines. Empty lines and lines that begin with `#` are passed over.
+    pub files: Vec<PathBuf>,
+    /// `KEY=VALUE`.
+    pub variables: Vec<String>,
+}
+
+/// A variable that can't be.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// Without `=`, with an empty key, or with a NUL. The value is not shown: it may be a secret.
+    #[error("{origin}: {reason}")]
+    Variable {
+        /// Where it stands.
+        origin: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The file can't be read.
+    #[error("--env-file {path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Sources {
+    /// The environment that they make.
+    ///
+    /// # Errors
+    /// See [`EnvironmentError`]. A variable to copy that is not set is left out.
+    pub fn collect(self) -> Result<BTreeMap<String, String>, EnvironmentError> {
+        let mut environment = BTreeMap::new();
+        for name in self.pass {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                let reason = "a name must not be empty and not contain = or NUL";
+                return Err(EnvironmentError::Variable { origin: format!("--env-pass {name:?}"), reason });
+            }
+            if let Ok(value) = std::env::var(&name) {
+                environment.insert(name, value);
+            }
+        }
+        for path in self.files {
+            let shown = path.display().to_string();
+            let text = std::fs::read_to_string(&path)
+                .map_err(|source| EnvironmentError::File { path: shown.clone(), source })?;
+            for (index, line) in
+                text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            {
+                let (name, value) = split(line, || format!("--env-file {shown}, line {}", index + 1))?;
+                environment.insert(name, value);
+            }
+        }
+        for variable in self.variables {
+            let (name, value) = split(&variable, || "--env".to_owned())?;
+            environment.insert(name, value);
+        }
+        Ok(environment)
+    }
+}
+
+fn split(variable: &str, origin: impl Fn() -> String) -> Result<(String, String), EnvironmentError> {
+    let wrong = |reason| EnvironmentError::Variable { origin: origin(), reason };
+    let (name, value) = variable.split_once('=').ok_or_else(|| wrong("a variable must be KEY=VALUE"))?;
+    if name.is_empty() {
+        return Err(wrong("the key must not be empty"));
+    }
+    if variable.contains('\0') {
+        return Err(wrong("a variable must not contain NUL"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests;
