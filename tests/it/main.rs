@@ -4,9 +4,11 @@
 
 mod support;
 
+mod cli;
 mod frames;
 mod house;
 mod life;
+mod once;
 mod requests;
 mod socket;
 mod streams;
