@@ -9,7 +9,7 @@
 //!
 //! `\b` and `\B` need no care: `\r` and `\n` are no word characters, as what lies beyond a line's ends is none.
 
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, Look, Repetition};
+use regex_syntax::hir::{Capture, Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition};
 
 use super::exact;
 use super::piece::{Anchor, Counts, Node, Piece};
@@ -95,6 +95,13 @@ fn lower_repeat(counts: Counts, greedy: bool, of: Candidate) -> Candidate {
     } else {
         (counts, written_out)
     };
-    let sub = Box::new(of.hir);
+    let mut sub = Box::new(of.hir);
+    if matches!(sub.kind(), HirKind::Repetition(_)) {
+        // The printer writes `(a*)?` without its group, and that is a lazy `a*?`.
+        sub = Box::new(Hir::capture(Capture { index: 1, name: None, sub }));
+    }
     Candidate { hir: Hir::repetition(Repetition { min: counts.min, max: counts.max, greedy, sub }), weight }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,16 +2,20 @@
 //!
 //! Case is folded part by part, before anything is negated: `(?i)[^k]` refuses `K` and the Kelvin sign too.
 
+use std::sync::LazyLock;
+
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::error::{PatternError, SyntaxFault};
 use super::escape::{self, until};
-use super::names::Names;
+use super::names::{self, Names};
 use super::unicode17;
 
-/// The code points that simple case folding can reach lie between these.
-const FOLD_FIRST: u32 = 0x41;
-const FOLD_LAST: u32 = 0x1_E943;
+/// Every character that has another case. The engine folds a range one character after the other, so a wide range is
+/// narrowed to these first: there are some three thousand of a million.
+static CASED: LazyLock<ClassUnicode> = LazyLock::new(|| names::engine_class(r"\p{Changes_When_Casemapped}"));
+/// A range of at most so many characters is folded as it is.
+const NARROW_MAX: u32 = 128;
 
 type Ranges = [(char, char)];
 
@@ -177,11 +181,14 @@ fn of_ranges(ranges: &Ranges, negated: bool, fold: bool) -> ClassUnicode {
 /// The characters from `low` to `high`; surrogates are none.
 fn of_range(low: u32, high: u32, fold: bool) -> ClassUnicode {
     let mut class = ClassUnicode::new(scalar_range(low, high));
-    // Outside these bounds there is nothing to fold; a range over both has every case already.
-    if fold && high >= FOLD_FIRST && low <= FOLD_LAST && !(low <= FOLD_FIRST && high >= FOLD_LAST) {
-        let mut folded = ClassUnicode::new(scalar_range(low.max(FOLD_FIRST), high.min(FOLD_LAST)));
-        fold_class(&mut folded);
-        class.union(&folded);
+    if fold && high - low < NARROW_MAX {
+        fold_class(&mut class);
+    } else if fold {
+        let mut cased = class.clone();
+        cased.intersect(&CASED);
+        fold_class(&mut cased);
+        unicode17::fold(&mut class);
+        class.union(&cased);
     }
     class
 }

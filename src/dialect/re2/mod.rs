@@ -33,7 +33,7 @@ pub use matcher::Matcher;
 use piece::Piece;
 use regex_syntax::hir::Hir;
 
-/// Largest compiled form of a pattern, in bytes of the engine's program. `\pL{1000}` fits twice. SPEC §3.5.
+/// Largest compiled form of a pattern, in bytes of the engine's program: `\pL{1000}` takes a quarter. SPEC §3.5.
 pub const COMPILED_MAX_BYTES: usize = 64 * 1024 * 1024;
 /// Largest pattern with its counted repetitions written out, in instructions; Go's own bound. SPEC §3.5.
 pub const EXPANDED_MAX_INSTRUCTIONS: u64 = (128 << 20) / 40;

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
 use super::{class, unicode17};
 
@@ -119,8 +119,7 @@ impl Table {
             _ if is_named(&"Assigned") => return Some(Self::Assigned),
             _ => {}
         }
-        let category =
-            CATEGORIES.iter().find(|(short, long)| is_named(short) || long.iter().any(|long| is_named(long)));
+        let category = CATEGORIES.iter().find(|(short, long)| is_named(short) || long.iter().any(is_named));
         match category {
             Some((short, _)) => Some(Self::Category(short)),
             None => SCRIPTS.iter().copied().find(is_named).map(Self::Script),
@@ -137,12 +136,12 @@ impl Table {
                 class
             }
             Self::Category(short) => {
-                let mut class = engine_class("gc", short);
+                let mut class = engine_class(&format!(r"\p{{gc={short}}}"));
                 unicode17::amend_category(&mut class, short);
                 class
             }
             Self::Script(name) => {
-                let mut class = engine_class("sc", name);
+                let mut class = engine_class(&format!(r"\p{{sc={name}}}"));
                 unicode17::amend_script(&mut class, name);
                 class
             }
@@ -151,9 +150,8 @@ impl Table {
 }
 
 /// The engine's own table. Empty for `Cs`, as a text holds no surrogates, and for a script newer than the engine.
-fn engine_class(property: &str, value: &str) -> ClassUnicode {
-    let parsed = regex_syntax::parse(&format!(r"\p{{{property}={value}}}"));
-    match parsed.map(regex_syntax::hir::Hir::into_kind) {
+pub(super) fn engine_class(property: &str) -> ClassUnicode {
+    match regex_syntax::parse(property).map(Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
         _ => ClassUnicode::empty(),
     }
