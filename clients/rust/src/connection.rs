@@ -1,6 +1,7 @@
 //! One connection: what is in flight on it, and the task that reads it.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -159,6 +160,13 @@ impl Client {
             return Err(error.into());
         }
         Ok(InFlight { client: self.clone(), id, response })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let broken = self.0.shared.broken.borrow().clone();
+        f.debug_struct("Client").field("broken", &broken).finish_non_exhaustive()
     }
 }
 

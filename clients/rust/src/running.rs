@@ -120,7 +120,7 @@ impl fmt::Debug for Running {
 }
 
 /// Steers a running request. See [`Running::control`].
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Control {
     client: Client,
     request_id: String,

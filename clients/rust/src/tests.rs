@@ -456,7 +456,7 @@ async fn stop_is_followed_by_the_end() {
 async fn a_socket_of_ours_is_connected_to_and_nobody_at_home_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
-    let error = Client::connect(&path, Encoding::Json).await.err().expect("nobody listens");
+    let error = Client::connect(&path, Encoding::Json).await.unwrap_err();
     assert!(matches!(error, ConnectError::Connect { .. }), "{error:?}");
     assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
     let listener = tokio::net::UnixListener::bind(&path).unwrap();

@@ -19,7 +19,7 @@ use crate::running::Running;
 
 /// The tools in one workspace. Clones are cheap, and dropping one closes nothing. The tools fail as [`CallError`] says;
 /// the codes are those of SPEC §3.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Workspace {
     client: Client,
     id: Option<Arc<str>>,
