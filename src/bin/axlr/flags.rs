@@ -9,6 +9,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+mod plain;
+
+pub(crate) use plain::plain;
+
 /// Answers one request on stdin with the tools of axlr, or talks to a running axlrd.
 ///
 /// Without a subcommand it reads one JSON request from stdin, runs it in --root, writes one JSON response and exits:
@@ -44,7 +48,7 @@ const EXAMPLES: &str = r#"Examples:
     axlr status"#;
 
 /// The one-request mode.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct WorkerFlags {
     /// The directory that the request works in.
     #[arg(long, value_name = "DIR", required = true)]
@@ -88,12 +92,12 @@ pub(crate) struct WorkerFlags {
     plugin_header: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Profile {
     TrustedLocal,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DurabilityFlag {
     Synced,
     Atomic,

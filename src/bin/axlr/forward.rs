@@ -1,6 +1,6 @@
 //! One request on stdin, answered by a daemon, with the same contract.
 //!
-//! Source: SPEC §9.
+//! Source: SPEC §2.1.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -17,6 +17,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::command::no_daemon;
 use crate::flags::WorkerFlags;
 use crate::{signals, worker};
+
+#[cfg(test)]
+mod tests;
+
+/// The id under which the root is opened. It may be that of the request too, which is sent when this was answered.
+const OPEN_ID: &str = "workspace.open";
 
 /// Hands the request to the daemon on `socket` and returns the exit status.
 pub(crate) fn run(flags: WorkerFlags, socket: &Path) -> anyhow::Result<u8> {
@@ -54,9 +60,6 @@ pub(crate) fn run(flags: WorkerFlags, socket: &Path) -> anyhow::Result<u8> {
     worker::write_whole(&line)?;
     Ok(worker::exit_status(response.error.as_ref()))
 }
-
-/// Ids of our own requests. They may equal the one on stdin: that is not in flight yet, or differs by construction.
-const OPEN_ID: &str = "workspace.open";
 
 /// Everything is given, so that nothing of the daemon's own settings holds.
 fn settings(flags: WorkerFlags) -> anyhow::Result<WorkspaceOpenArguments> {

@@ -8,7 +8,7 @@
 //!
 //! Stdout belongs to the protocol, and to what a subcommand was asked for. Everything else goes to stderr.
 //!
-//! Source: SPEC §1, §2 and §9.
+//! Source: SPEC §1 and §2.
 
 mod command;
 mod flags;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use flags::Flags;
+use flags::{Flags, WorkerFlags};
 
 /// Answered, or completed.
 const EXIT_COMPLETED: u8 = 0;
@@ -33,18 +33,15 @@ const EXIT_MALFORMED: u8 = 2;
 const EXIT_NOT_COMPLETED: u8 = 3;
 
 fn main() -> ExitCode {
-    let flags = match Flags::try_parse() {
-        Ok(flags) => flags,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { EXIT_FAULT } else { EXIT_COMPLETED });
-        }
-    };
-    let ended = match flags.command {
-        Some(command) => command::run(command),
-        None => match flags.worker.socket.clone() {
-            Some(socket) => forward::run(flags.worker, &socket),
-            None => worker::run(flags.worker),
+    let ended = match flags::plain(std::env::args_os().skip(1)) {
+        Some(flags) => one_request(flags),
+        None => match Flags::try_parse() {
+            Ok(Flags { command: Some(command), .. }) => command::run(command),
+            Ok(Flags { worker, command: None }) => one_request(worker),
+            Err(error) => {
+                let _ = error.print();
+                return ExitCode::from(if error.use_stderr() { EXIT_FAULT } else { EXIT_COMPLETED });
+            }
         },
     };
     match ended {
@@ -54,5 +51,12 @@ fn main() -> ExitCode {
             let _ = writeln!(io::stderr(), "axlr: {error:#}");
             ExitCode::from(EXIT_FAULT)
         }
+    }
+}
+
+fn one_request(flags: WorkerFlags) -> anyhow::Result<u8> {
+    match flags.socket.clone() {
+        Some(socket) => forward::run(flags, &socket),
+        None => worker::run(flags),
     }
 }

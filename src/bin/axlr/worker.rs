@@ -1,6 +1,6 @@
 //! One request on stdin, answered by this process.
 //!
-//! Source: SPEC §2.
+//! Source: SPEC §2.1.
 
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -59,7 +59,7 @@ pub(super) async fn run(flags: CallFlags) -> anyhow::Result<u8> {
     };
     caller.screen.clear_progress();
     let status = status?;
-    caller.screen.out.flush()?;
+    caller.screen.flush()?;
     Ok(status)
 }
 

@@ -12,10 +12,13 @@ use crate::EXIT_COMPLETED;
 pub(super) async fn run(caller: &mut Caller, arguments: ExecArguments) -> anyhow::Result<u8> {
     let program = arguments.program.clone();
     let running = caller.workspace.start(Call::Exec(arguments)).await?;
-    let out = &mut caller.screen.out;
+    let screen = &mut caller.screen;
     let pass = |event| {
         match event {
-            EventBody::Stdout { data } => out.write_all(&data).and_then(|()| out.flush())?,
+            EventBody::Stdout { data } => {
+                screen.out.write_all(&data)?;
+                screen.flush()?;
+            }
             EventBody::Stderr { data } => io::stderr().write_all(&data)?,
             _ => {}
         }

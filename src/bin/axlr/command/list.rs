@@ -76,7 +76,7 @@ impl Printer {
             let line = line(entry, &path, self.tree_depth, screen.look.palette);
             writeln!(screen.out, "{line}")?;
         }
-        screen.out.flush()?;
+        screen.flush()?;
         self.printed += entries.len() as u64;
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Each command writes what was asked for to stdout and everything else to stderr. A reader that goes away early (`| head`)
 //! ends the command quietly, and with it the request.
 //!
-//! Source: SPEC §9.
+//! Source: SPEC §6 and §7; no-color.org.
 
 mod arguments;
 mod call;

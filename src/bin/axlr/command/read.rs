@@ -27,7 +27,7 @@ pub(super) async fn run(caller: &mut Caller, arguments: ReadArguments) -> anyhow
             Some(ContentEncoding::Base64) => caller.screen.out.write_all(&BASE64.decode(&output.content)?)?,
             Some(ContentEncoding::Utf8) | None => caller.screen.out.write_all(output.content.as_bytes())?,
         }
-        caller.screen.out.flush()?;
+        caller.screen.flush()?;
         if !output.truncated {
             return Ok(EXIT_COMPLETED);
         }

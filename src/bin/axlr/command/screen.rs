@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write};
 
 use anstyle::{AnsiColor, Style};
+use anyhow::Context as _;
 
 /// Where a command prints.
 pub(super) struct Screen {
@@ -83,6 +84,11 @@ impl Screen {
             out: BufWriter::with_capacity(64 * 1024, stdout),
             progress: Progress { is_terminal: io::stderr().is_terminal(), is_shown: false },
         }
+    }
+
+    /// Shows what was printed.
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+        self.out.flush().context("stdout can't be written")
     }
 
     /// Says for a moment how far it is, where a person looks at stderr.

@@ -34,7 +34,7 @@ pub(super) async fn run(caller: &mut Caller, arguments: SearchArguments) -> anyh
                     let text = groups.add(found, &highlight, screen.look);
                     screen.out.write_all(text.as_bytes())?;
                 }
-                Ok(screen.out.flush()?)
+                screen.flush()
             }
             EventBody::SearchProgress { files_scanned, files_skipped } => {
                 let scanned = counted(files_scanned, "file", "files");
@@ -75,7 +75,7 @@ fn finish(groups: &mut Groups, screen: &mut Screen) -> anyhow::Result<()> {
     screen.clear_progress();
     let text = groups.finish(screen.look);
     screen.out.write_all(text.as_bytes())?;
-    Ok(screen.out.flush()?)
+    screen.flush()
 }
 
 fn conclude(groups: &Groups, output: &SearchOutput, screen: &mut Screen) {
@@ -87,10 +87,15 @@ fn conclude(groups: &Groups, output: &SearchOutput, screen: &mut Screen) {
     }
     let more = if output.next_offset.is_some() { ", there are more" } else { "" };
     let ignored = output.files_ignored.map(|number| format!(", {} ignored", count(number)));
+    let found = match groups.matches {
+        0 => "no match".to_owned(),
+        matches => {
+            let files = counted(groups.files, "file", "files");
+            format!("{} in {files}", counted(matches, "match", "matches"))
+        }
+    };
     screen.remark(&format!(
-        "{} in {}{more}; {} searched, {} skipped{}",
-        counted(groups.matches, "match", "matches"),
-        counted(groups.files, "file", "files"),
+        "{found}{more}; {} searched, {} skipped{}",
         counted(output.files_scanned, "file", "files"),
         count(output.files_skipped),
         ignored.unwrap_or_default(),

@@ -28,7 +28,7 @@ pub(super) async fn run(flags: &ConnectionFlags) -> anyhow::Result<u8> {
             writeln!(screen.out, "{line}")?;
         }
     }
-    screen.out.flush()?;
+    screen.flush()?;
     Ok(EXIT_COMPLETED)
 }
 

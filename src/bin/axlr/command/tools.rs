@@ -120,7 +120,7 @@ pub(super) async fn run(flags: &ToolsFlags) -> anyhow::Result<u8> {
         let shown: Vec<String> = tools.into_iter().map(|tool| describe(tool, screen.look.palette)).collect();
         write!(screen.out, "{}", shown.join("\n"))?;
     }
-    screen.out.flush()?;
+    screen.flush()?;
     Ok(EXIT_COMPLETED)
 }
 
