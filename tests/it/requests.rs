@@ -60,7 +60,7 @@ fn requests_past_the_bound_wait_in_order_and_control_passes_them() {
     assert_eq!((&stats["running"], &stats["queued"]), (&json!(128), &json!(3)));
     // One that waits can be cancelled; it is answered before any of the others ran.
     wire.start("request.cancel", json!({"request_id": waiting[1]}));
-    let mut answers = vec![wire.receive(), wire.receive()];
+    let mut answers = [wire.receive(), wire.receive()];
     answers.sort_by_key(|answer| answer["tool"].as_str().map(str::to_owned));
     assert_eq!(code(&answers[0]), "cancelled");
     assert_eq!(answers[1]["output"], json!({"cancelled": true}));
