@@ -37,7 +37,7 @@ pub(super) fn open_beneath(workspace: &Workspace, path: &str, flags: OFlags) -> 
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// [`Error::NotRegular`] for anything else, without waiting for its other end; otherwise those of [`open_beneath`].
+/// [`Error::NotRegular`] for anything else, without waiting for its other end; otherwise those of opening beneath the root.
 ///
 /// Source: SPEC §3.1.
 pub fn open_regular(workspace: &Workspace, path: &WorkspacePath) -> Result<(OwnedFd, FileSize), Error> {
