@@ -242,9 +242,8 @@ impl Inner {
             state.line_bytes -= bytes;
             self.runtime.stats.queued.fetch_sub(1, Ordering::Relaxed);
             let serial = state.flights.remove(&admitted.request_id).map_or(0, |flight| flight.serial);
-            let response = self.start(&mut state, admitted, Began::now());
-            drop(state);
-            if let Some(response) = response {
+            if let Some(response) = self.start(&mut state, admitted, Began::now()) {
+                // Before the lock is let go: see `settle`.
                 self.outlet.respond(serial, &response);
             }
         }
@@ -421,18 +420,25 @@ impl Inner {
     /// Answers a request that was in flight and starts those that waited for its place.
     fn land(self: &Arc<Self>, ticket: Ticket, answer: Answer) {
         let Ticket { request_id, tool, serial, began } = ticket;
-        {
-            let mut state = self.lock();
-            state.flights.remove(&request_id);
-            state.running -= 1;
-        }
         self.runtime.stats.ended(tool);
         let response = self.response(request_id, tool, began, answer);
-        self.outlet.respond(serial, &response);
+        {
+            let mut state = self.lock();
+            state.running -= 1;
+            self.settle(&mut state, serial, &response);
+        }
         if self.runtime.stats.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.runtime.landed.notify_waiters();
         }
         self.pump();
+    }
+
+    /// Frees the id of a request that was in flight or waited, and hands its answer out, both under the session's lock:
+    /// in between the session would be idle with an answer to come, and a connection whose input has ended would close
+    /// without it.
+    fn settle(&self, state: &mut State, serial: u64, response: &Response) {
+        state.flights.remove(&response.request_id);
+        self.outlet.respond(serial, response);
     }
 
     /// A control request that waits for something: in flight, but outside the count of those that run.
@@ -449,9 +455,8 @@ impl Inner {
         let session = self.clone();
         tokio::spawn(async move {
             let answer = answer.await;
-            session.lock().flights.remove(&request_id);
             let response = session.response(request_id, tool, began, answer);
-            session.outlet.respond(serial, &response);
+            session.settle(&mut session.lock(), serial, &response);
         });
     }
 
@@ -540,32 +545,24 @@ impl Inner {
         };
         let Some(Waiting { admitted, bytes }) = state.line.remove(index) else { return true };
         state.line_bytes -= bytes;
-        state.flights.remove(request_id);
-        drop(state);
         let error = refusal(Code::Cancelled, "cancelled while it waited; nothing was done");
-        self.answer_waiting(serial, admitted, error);
+        self.answer_waiting(&mut state, serial, admitted, error);
         true
     }
 
     pub(super) fn refuse_waiting(&self) {
-        let mut refused = Vec::new();
-        {
-            let mut state = self.lock();
-            state.line_bytes = 0;
-            while let Some(Waiting { admitted, .. }) = state.line.pop_front() {
-                let serial = state.flights.remove(&admitted.request_id).map_or(0, |flight| flight.serial);
-                refused.push((serial, admitted));
-            }
-        }
-        for (serial, admitted) in refused {
-            self.answer_waiting(serial, admitted, shutting_down());
+        let mut state = self.lock();
+        state.line_bytes = 0;
+        while let Some(Waiting { admitted, .. }) = state.line.pop_front() {
+            let serial = state.flights.get(&admitted.request_id).map_or(0, |flight| flight.serial);
+            self.answer_waiting(&mut state, serial, admitted, shutting_down());
         }
     }
 
-    fn answer_waiting(&self, serial: u64, admitted: Admitted, error: ErrorBody) {
+    fn answer_waiting(&self, state: &mut State, serial: u64, admitted: Admitted, error: ErrorBody) {
         self.runtime.stats.queued.fetch_sub(1, Ordering::Relaxed);
         let response = self.response(admitted.request_id, admitted.tool, Began::now(), Err(error));
-        self.outlet.respond(serial, &response);
+        self.settle(state, serial, &response);
     }
 
     pub(super) fn in_use(&self, request_id: String, tool: Tool, began: Began) -> Response {

@@ -1,5 +1,7 @@
 //! Many requests at a time on one connection, and the workspaces that they run in.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -218,4 +220,18 @@ fn of_many_clients_that_create_one_file_one_wins() {
     assert!(answers.iter().filter(|answer| code(answer) == "conflict").count() == 63);
     assert_eq!(std::fs::read_to_string(daemon.root().join("one")).unwrap(), winners[0].to_string());
     assert_eq!(std::fs::read_dir(daemon.root()).unwrap().count(), 1);
+}
+
+#[test]
+fn every_answer_is_out_before_a_half_closed_connection_is_closed() {
+    let daemon = Daemon::start();
+    for round in 0..100 {
+        let mut wire = daemon.connect();
+        let requests: String =
+            (0..20).map(|id| format!("{}\n", request(&id.to_string(), "list", json!({})))).collect();
+        wire.stream.write_all(requests.as_bytes()).unwrap();
+        wire.stream.shutdown(Shutdown::Write).unwrap();
+        let answers = BufReader::new(&wire.stream).lines().map_while(Result::ok).count();
+        assert_eq!(answers, 20, "round {round}");
+    }
 }
