@@ -53,6 +53,8 @@ pub(super) struct State {
     line_bytes: usize,
     held: BTreeMap<String, Held>,
     default: Option<Arc<WorkspaceEntry>>,
+    /// No request will follow those that were received.
+    input_ended: bool,
     closed: bool,
 }
 
@@ -153,9 +155,10 @@ impl Session {
         self.0.lock().flights.is_empty()
     }
 
-    /// No request will follow: the stdin of execs that are open to `exec.write` ends.
+    /// No request will follow: the stdin of execs that are open to `exec.write` ends, of those that still wait too.
     pub fn end_of_input(&self) {
-        let state = self.0.lock();
+        let mut state = self.0.lock();
+        state.input_ended = true;
         state.flights.values().filter_map(|flight| flight.exec.as_ref()).for_each(ExecHandle::end_of_input);
     }
 }
@@ -357,6 +360,10 @@ impl Inner {
             flight.workspace = Some(entry.id.clone());
             if let Task::Work(Work::Exec(_, controls)) = &mut task {
                 let (handle, side) = tools::controls();
+                if state.input_ended {
+                    // It waited in line while the input ended.
+                    handle.end_of_input();
+                }
                 flight.exec = Some(handle);
                 *controls = Some(side);
             }

@@ -150,3 +150,19 @@ fn a_streamed_page_is_the_page() {
         assert_eq!(messages.last().unwrap()["output"], plain);
     }
 }
+
+#[test]
+fn the_end_of_input_ends_the_stdin_of_an_exec_that_waits_in_line() {
+    let daemon = Daemon::start();
+    let mut wire = daemon.connect();
+    let script = "until [ -e gate ]; do sleep 0.05; done";
+    for _ in 0..128 {
+        wire.start("exec", json!({"program": "/bin/sh", "args": ["-c", script]}));
+    }
+    let id =
+        wire.start_with("exec", json!({"program": "/bin/cat", "stdin_open": true}), json!({"stream": true}));
+    assert_eq!(wire.output("server.stats", json!({}))["queued"], 1);
+    wire.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    std::fs::write(daemon.root().join("gate"), "").unwrap();
+    assert_eq!(wire.until_response(&id).last().unwrap()["output"]["exit_code"], 0);
+}
