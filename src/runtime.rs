@@ -240,6 +240,19 @@ impl Inner {
         self.each_session(session::Inner::cancel_all);
     }
 
+    /// Gives back one open of a workspace. The last one ends what runs there, also for connections that gave back
+    /// theirs before. `false` when the supervisor is gone, and with it every workspace.
+    async fn give_back(&self, id: String) -> bool {
+        let message = |reply| SupervisorMsg::Close { id: id.clone(), reply };
+        let Ok(ractor::rpc::CallResult::Success(ended)) = self.supervisor.call(message, None).await else {
+            return false;
+        };
+        if ended {
+            self.each_session(|session| session.cancel_workspace(&id));
+        }
+        true
+    }
+
     /// Returns when every request that ran has been answered.
     async fn idle(&self) {
         until(&self.landed, || self.stats.running.load(Ordering::Acquire) == 0).await;

@@ -4,10 +4,11 @@
 //! roots come to it as handles. It ends when the runtime shuts down, and everything below ends with it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axlr_protocol::tool::WorkspaceInfo;
+use axlr_protocol::{Code, ErrorBody};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
 
 use super::Rebirths;
@@ -15,6 +16,7 @@ use super::exec_pool::{ExecPool, ExecPoolArguments};
 use super::workspace::{Shared, Workspace, WorkspaceArguments, WorkspaceMsg};
 use super::writer::{Writer, WriterArguments, WriterMsg};
 use crate::capacity::Capacity;
+use crate::error::{lost, refusal};
 use crate::process::Containment;
 use crate::tools::{Durability, Patterns};
 use crate::workspace::{Identity, Workspace as Root};
@@ -39,9 +41,19 @@ pub(crate) struct WorkspaceEntry {
     pub(crate) in_flight: AtomicUsize,
     actor: Mutex<ActorRef<WorkspaceMsg>>,
     writer: Mutex<ActorRef<WriterMsg>>,
+    /// Whether its last open was given back.
+    has_ended: AtomicBool,
 }
 
 impl WorkspaceEntry {
+    /// The answer to a request whose actor is gone: the workspace was closed, or it failed.
+    pub(crate) fn lost(&self) -> ErrorBody {
+        if self.has_ended.load(Ordering::Acquire) {
+            return refusal(Code::Cancelled, "cancelled: its workspace was closed");
+        }
+        lost()
+    }
+
     /// The actor of this moment; one that failed is replaced by [`SupervisorMsg::Revive`].
     pub(crate) fn actor(&self) -> ActorRef<WorkspaceMsg> {
         self.actor.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -68,7 +80,7 @@ pub(crate) enum SupervisorMsg {
         reply: RpcReplyPort<Opened>,
     },
     /// Gives back one open; the last one ends the workspace. The reply is whether it was the last.
-    Close { id: String, reply: Option<RpcReplyPort<bool>> },
+    Close { id: String, reply: RpcReplyPort<bool> },
     /// Lists what is open.
     List { reply: RpcReplyPort<Vec<WorkspaceInfo>> },
     /// Starts a workspace's failed actor anew. The reply is whether it lives now.
@@ -158,10 +170,7 @@ impl Actor for Supervisor {
                 }
             }
             SupervisorMsg::Close { id, reply } => {
-                let ended = state.close(&id);
-                if let Some(reply) = reply {
-                    let _ = reply.send(ended);
-                }
+                let _ = reply.send(state.close(&id));
             }
             SupervisorMsg::List { reply } => {
                 let _ = reply.send(state.list());
@@ -220,6 +229,7 @@ impl SupervisorState {
             in_flight: AtomicUsize::new(0),
             actor: Mutex::new(actor),
             writer: Mutex::new(writer),
+            has_ended: AtomicBool::new(false),
         });
         let rebirths = Rebirths::new(&self.capacity);
         self.workspaces.insert(id, Held { entry: entry.clone(), settings, name, holders: 1, rebirths });
@@ -266,6 +276,7 @@ impl SupervisorState {
             return false;
         }
         let Some(held) = self.workspaces.remove(id) else { return false };
+        held.entry.has_ended.store(true, Ordering::Release);
         held.entry.actor().stop(None);
         let identity = held.entry.root.identity();
         if self.workspaces.values().all(|other| other.entry.root.identity() != identity)

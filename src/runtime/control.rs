@@ -135,7 +135,7 @@ impl Inner {
         let output = WorkspaceOpenOutput { workspace: entry.id.clone(), root: entry.path.clone() };
         if !self.hold(entry, default.unwrap_or(false)) {
             // The connection ended meanwhile: nobody would give it back.
-            let _ = supervisor.cast(SupervisorMsg::Close { id: output.workspace.clone(), reply: None });
+            self.runtime.give_back(output.workspace.clone()).await;
         }
         Ok(Output::WorkspaceOpen(output))
     }
@@ -150,16 +150,7 @@ impl Inner {
     }
 
     pub(super) async fn close_workspace(&self, id: String) -> Answer {
-        let message = |reply| SupervisorMsg::Close { id: id.clone(), reply: Some(reply) };
-        match self.runtime.supervisor.call(message, None).await {
-            Ok(ractor::rpc::CallResult::Success(ended)) => {
-                if ended {
-                    self.cancel_workspace(&id);
-                }
-                Ok(Output::Empty(Empty {}))
-            }
-            _ => Err(lost()),
-        }
+        if self.runtime.give_back(id).await { Ok(Output::Empty(Empty {})) } else { Err(lost()) }
     }
 }
 

@@ -175,13 +175,18 @@ impl Drop for Session {
             inner.runtime.stats.queued.fetch_sub(waiting.len(), Ordering::Relaxed);
             std::mem::take(&mut state.held)
         };
-        for (id, held) in held {
-            for _ in 0..held.opens {
-                let message = SupervisorMsg::Close { id: id.clone(), reply: None };
-                // The supervisor is gone at shutdown, and with it every workspace.
-                let _ = inner.runtime.supervisor.cast(message);
-            }
+        // Without a runtime the actors have ended, and with them every workspace.
+        if held.is_empty() || tokio::runtime::Handle::try_current().is_err() {
+            return;
         }
+        let runtime = inner.runtime.clone();
+        tokio::spawn(async move {
+            for (id, held) in held {
+                for _ in 0..held.opens {
+                    runtime.give_back(id.clone()).await;
+                }
+            }
+        });
     }
 }
 
@@ -716,7 +721,7 @@ impl Flying {
         {
             stream.send(body, &self.cancel).await;
         }
-        answer.unwrap_or_else(|_| Err(lost()))
+        answer.unwrap_or_else(|_| Err(self.entry.lost()))
     }
 
     async fn after_cancel(mut self, ticket: &Ticket) -> Answer {
@@ -727,11 +732,11 @@ impl Flying {
         }
         if self.manner == Manner::Abandonable {
             return match tokio::time::timeout(CANCEL_GRACE, self.answer).await {
-                Ok(answer) => answer.unwrap_or_else(|_| Err(lost())),
+                Ok(answer) => answer.unwrap_or_else(|_| Err(self.entry.lost())),
                 Err(_) => Err(refusal(Code::Cancelled, "cancelled; the file system has not answered yet")),
             };
         }
-        self.answer.await.unwrap_or_else(|_| Err(lost()))
+        self.answer.await.unwrap_or_else(|_| Err(self.entry.lost()))
     }
 }
 

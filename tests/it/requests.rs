@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, code, request, wait_until};
+use crate::support::{Daemon, code, is_alive, pid_in, request, wait_until};
 
 const SLEEP: &str = "/bin/sleep";
 
@@ -233,5 +233,36 @@ fn every_answer_is_out_before_a_half_closed_connection_is_closed() {
         wire.stream.shutdown(Shutdown::Write).unwrap();
         let answers = BufReader::new(&wire.stream).lines().map_while(Result::ok).count();
         assert_eq!(answers, 20, "round {round}");
+    }
+}
+
+#[test]
+fn the_last_open_of_a_workspace_ends_what_others_still_run_there() {
+    for disconnect in [false, true] {
+        let daemon = Daemon::start();
+        let root = daemon.folder().join("other");
+        std::fs::create_dir(&root).unwrap();
+        let (mut first, mut last) = (daemon.connect(), daemon.connect());
+        let open = json!({"root": root});
+        let workspace = first.output("workspace.open", open.clone())["workspace"].clone();
+        assert_eq!(last.output("workspace.open", open)["workspace"], workspace);
+        let script = "echo $$ > pid; exec sleep 60";
+        let exec = first.start_with(
+            "exec",
+            json!({"program": "/bin/sh", "args": ["-c", script]}),
+            json!({"workspace": workspace}),
+        );
+        let pid = pid_in(&root.join("pid"));
+        let close = json!({"workspace": workspace});
+        assert_eq!(first.output("workspace.close", close.clone()), json!({}));
+        assert!(is_alive(pid), "another connection holds the workspace");
+        if disconnect {
+            drop(last);
+        } else {
+            assert_eq!(last.output("workspace.close", close), json!({}));
+        }
+        let answer = first.receive();
+        assert_eq!((&answer["request_id"], code(&answer)), (&json!(exec), "cancelled"));
+        assert!(!is_alive(pid));
     }
 }
