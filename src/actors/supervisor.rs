@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use axlr_protocol::tool::WorkspaceInfo;
 use axlr_protocol::{Code, ErrorBody};
@@ -105,6 +105,8 @@ pub(crate) struct SupervisorState {
     children: Arc<AtomicUsize>,
     shared: Shared,
     roots: HashMap<Identity, RootEntry>,
+    /// The leases of roots that were closed; one lives for as long as a last commit there runs.
+    leases: HashMap<Identity, Weak<Mutex<()>>>,
     workspaces: BTreeMap<String, Held>,
     next_id: u64,
     pool_rebirths: Rebirths,
@@ -151,6 +153,7 @@ impl Actor for Supervisor {
             children,
             shared,
             roots: HashMap::new(),
+            leases: HashMap::new(),
             workspaces: BTreeMap::new(),
             next_id: 1,
         })
@@ -246,7 +249,7 @@ impl SupervisorState {
         if let Some(known) = self.roots.get(&identity) {
             return Ok((known.root.clone(), known.writer.clone()));
         }
-        let lease = Arc::default();
+        let lease = self.leases.remove(&identity).and_then(|lease| lease.upgrade()).unwrap_or_default();
         let writer = spawn_writer(me, &root, self.durability, &lease).await?;
         let rebirths = Rebirths::new(&self.capacity);
         self.roots
@@ -283,6 +286,9 @@ impl SupervisorState {
             && let Some(root) = self.roots.remove(&identity)
         {
             root.writer.stop(None);
+            // Opened again at once, the root must not commit beside what its last writer still does.
+            self.leases.retain(|_, lease| lease.strong_count() > 0);
+            self.leases.insert(identity, Arc::downgrade(&root.lease));
         }
         true
     }
@@ -371,3 +377,6 @@ fn is_alive(actor: &ActorRef<WorkspaceMsg>) -> bool {
         ractor::ActorStatus::Running | ractor::ActorStatus::Starting | ractor::ActorStatus::Unstarted
     )
 }
+
+#[cfg(test)]
+mod tests;

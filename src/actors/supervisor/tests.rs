@@ -1,0 +1,38 @@
+use std::sync::atomic::AtomicUsize;
+
+use super::*;
+use crate::process::Containment;
+
+async fn supervisor() -> (ActorRef<SupervisorMsg>, SupervisorState) {
+    let arguments = || SupervisorArguments {
+        capacity: Capacity::default(),
+        containment: Arc::new(Containment::group()),
+        durability: Durability::Atomic,
+        children: Arc::new(AtomicUsize::new(0)),
+        detached: Arc::new(AtomicUsize::new(0)),
+    };
+    let (me, _) = Actor::spawn(None, Supervisor, arguments()).await.unwrap();
+    let state = Supervisor.pre_start(me.clone(), arguments()).await.unwrap();
+    (me, state)
+}
+
+#[tokio::test]
+async fn a_root_that_is_opened_again_waits_for_the_last_commit_of_its_closed_writer() {
+    let (me, mut state) = supervisor().await;
+    let folder = tempfile::tempdir().unwrap();
+    let root = Arc::new(Root::open(folder.path()).unwrap());
+    let settings = Settings { env: BTreeMap::new() };
+    let lease = |state: &SupervisorState| state.roots[&root.identity()].lease.clone();
+
+    let first = state.open(&me, root.clone(), "/".to_owned(), None, settings.clone()).await.unwrap();
+    let held_by_a_commit = lease(&state);
+    assert!(state.close(&first.id));
+    let again = state.open(&me, root.clone(), "/".to_owned(), None, settings.clone()).await.unwrap();
+    assert!(Arc::ptr_eq(&lease(&state), &held_by_a_commit));
+
+    // Nothing is kept of a lease that nobody holds.
+    drop(held_by_a_commit);
+    assert!(state.close(&again.id));
+    assert!(state.leases.values().all(|lease| lease.strong_count() == 0));
+    assert_eq!(state.leases.len(), 1);
+}
