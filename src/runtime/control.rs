@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::session::{Began, Inner};
 use crate::actors::{Answer, Settings, SupervisorMsg};
+use crate::cancel::Cancel;
 use crate::error::{failure, lost, refusal};
 use crate::tools::{ControlError, Error, ExecHandle, Kind, quoted};
 use crate::workspace::Workspace;
@@ -116,15 +117,23 @@ impl Inner {
         handle.ok_or_else(|| not_running(request_id))
     }
 
-    pub(super) async fn open(self: &Arc<Self>, arguments: WorkspaceOpenArguments) -> Answer {
+    pub(super) async fn open(self: &Arc<Self>, arguments: WorkspaceOpenArguments, cancel: &Cancel) -> Answer {
         let WorkspaceOpenArguments { root, name, env, default, .. } = arguments;
         let path = PathBuf::from(&root);
         let opened = tokio::task::spawn_blocking(move || {
             let workspace = Workspace::open(&path)?;
             Ok((workspace, std::fs::canonicalize(&path)?))
         });
+        // Only the file system may keep a cancelled request waiting. What follows is done at once, and given up halfway
+        // it would leave an open that nobody gives back.
+        let opened = tokio::select! {
+            opened = opened => opened,
+            () = cancel.cancelled() => {
+                return Err(refusal(Code::Cancelled, "cancelled before the root was open"));
+            }
+        };
         let (workspace, path) =
-            opened.await.map_err(|_| lost())?.map_err(|error| failure(root_error(&root, error)))?;
+            opened.map_err(|_| lost())?.map_err(|error| failure(root_error(&root, error)))?;
         let settings = Settings { env: env.map_or_else(|| self.runtime.config.env.clone(), |env| env.0) };
         let path = path.display().to_string();
         let (supervisor, background) = (&self.runtime.supervisor, &self.runtime.background);

@@ -316,10 +316,7 @@ impl Inner {
                 let (ticket, cancel) = self.take_off(state, ticket(self.runtime.serial()));
                 let session = self.clone();
                 tokio::spawn(async move {
-                    let answer = tokio::select! {
-                        answer = session.open(arguments) => answer,
-                        () = cancel.cancelled() => Err(refusal(Code::Cancelled, "cancelled before the root was open")),
-                    };
+                    let answer = session.open(arguments, &cancel).await;
                     drop(permit);
                     session.land(ticket, answer);
                 });

@@ -266,3 +266,22 @@ fn the_last_open_of_a_workspace_ends_what_others_still_run_there() {
         assert!(!is_alive(pid));
     }
 }
+
+#[test]
+fn an_open_that_is_cancelled_leaves_no_handle() {
+    let daemon = Daemon::start();
+    let root = daemon.folder().join("other");
+    std::fs::create_dir(&root).unwrap();
+    let mut wire = daemon.connect();
+    for _ in 0..300 {
+        let open = wire.start("workspace.open", json!({"root": root}));
+        wire.start("request.cancel", json!({"request_id": open}));
+        wire.receive();
+        wire.receive();
+    }
+    drop(wire);
+    let mut wire = daemon.connect();
+    wait_until("all opens are given back", || {
+        wire.output("workspace.list", json!({}))["workspaces"].as_array().unwrap().len() == 1
+    });
+}
