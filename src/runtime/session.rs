@@ -700,11 +700,11 @@ impl Flying {
     }
 
     async fn answer(mut self, session: &Inner, ticket: &Ticket) -> Answer {
-        let mut stream = Stream { session, ticket, seq: 0 };
+        let mut stream = Stream { session, ticket, seq: 0, unsent: Vec::new() };
         let answer = loop {
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled() => return self.after_cancel(ticket).await,
+                () = self.cancel.cancelled() => return self.after_cancel(stream).await,
                 event = next(&mut self.events) => match event {
                     Some(body) => stream.send(body, &self.cancel).await,
                     None => self.events = None,
@@ -718,14 +718,23 @@ impl Flying {
         {
             stream.send(body, &self.cancel).await;
         }
-        answer.unwrap_or_else(|_| Err(self.entry.lost()))
+        stream.end(answer.unwrap_or_else(|_| Err(self.entry.lost())))
     }
 
-    async fn after_cancel(mut self, ticket: &Ticket) -> Answer {
-        // Nobody takes events any more: a tool that waits to send one ends.
-        self.events = None;
+    async fn after_cancel(mut self, mut stream: Stream<'_>) -> Answer {
+        // Nobody takes events any more: a tool that waits to send one ends. One that won the race has sent all of its.
+        let mut events = self.events.take();
+        events.iter_mut().for_each(mpsc::Receiver::close);
+        let answer = self.cancelled(stream.ticket.serial).await;
+        while let Some(body) = events.as_mut().and_then(|events| events.try_recv().ok()) {
+            stream.unsent.push(body);
+        }
+        stream.end(answer)
+    }
+
+    async fn cancelled(self, serial: u64) -> Answer {
         if self.manner == Manner::Ordered {
-            let _ = self.entry.writer().cast(WriterMsg::Withdraw { serial: ticket.serial });
+            let _ = self.entry.writer().cast(WriterMsg::Withdraw { serial });
         }
         if self.manner == Manner::Abandonable {
             return match tokio::time::timeout(CANCEL_GRACE, self.answer).await {
@@ -749,20 +758,32 @@ struct Stream<'a> {
     session: &'a Inner,
     ticket: &'a Ticket,
     seq: u64,
+    /// What had no room before the cancel: a few events, since the tools are one ahead.
+    unsent: Vec<EventBody>,
 }
 
 impl Stream<'_> {
-    /// Hands an event out when there is room for it, or drops it when the request is cancelled first.
+    /// Hands an event out when there is room for it, or keeps it when the request is cancelled first.
     async fn send(&mut self, body: EventBody, cancel: &Cancel) {
         tokio::select! {
             biased;
-            () = self.session.outlet.room() => {
-                let event = Event { request_id: self.ticket.request_id.clone(), seq: self.seq, body };
-                self.session.outlet.event(self.ticket.serial, &event);
-                self.seq += 1;
-            }
-            () = cancel.cancelled() => {}
+            () = self.session.outlet.room(), if self.unsent.is_empty() => self.hand_out(body),
+            () = cancel.cancelled() => self.unsent.push(body),
         }
+    }
+
+    fn hand_out(&mut self, body: EventBody) {
+        let event = Event { request_id: self.ticket.request_id.clone(), seq: self.seq, body };
+        self.session.outlet.event(self.ticket.serial, &event);
+        self.seq += 1;
+    }
+
+    /// The answer, after the events that it speaks of: one that was cancelled too late is whole.
+    fn end(mut self, answer: Answer) -> Answer {
+        if answer.is_ok() {
+            std::mem::take(&mut self.unsent).into_iter().for_each(|body| self.hand_out(body));
+        }
+        answer
     }
 }
 

@@ -166,3 +166,28 @@ fn the_end_of_input_ends_the_stdin_of_an_exec_that_waits_in_line() {
     std::fs::write(daemon.root().join("gate"), "").unwrap();
     assert_eq!(wire.until_response(&id).last().unwrap()["output"]["exit_code"], 0);
 }
+
+#[test]
+fn an_exec_that_is_cancelled_too_late_has_sent_all_its_output() {
+    let daemon = Daemon::start();
+    let mut wire = daemon.connect();
+    for round in 0..200 {
+        let exec = json!({"program": "/bin/echo", "args": ["hi"]});
+        let id = wire.start_with("exec", exec, json!({"stream": true}));
+        let mut messages = vec![wire.receive()];
+        for _ in 0..round % 10 {
+            wire.start("server.ping", json!({}));
+        }
+        let cancel = wire.start("request.cancel", json!({"request_id": id}));
+        let is_response =
+            |message: &Value, id: &str| message["request_id"] == *id && message.get("status").is_some();
+        while ![&id, &cancel].iter().all(|id| messages.iter().any(|message| is_response(message, id))) {
+            messages.push(wire.receive());
+        }
+        let response = messages.iter().find(|message| is_response(message, &id)).unwrap();
+        if response["status"] == "completed" {
+            assert_eq!(joined(&messages, "stdout"), b"hi\n", "round {round}");
+            assert_eq!(response["output"]["captured_bytes"], 3);
+        }
+    }
+}
