@@ -9,7 +9,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
-use super::capacity::{PIPE_BYTES, PIPE_FIRST_BYTES};
+use super::capacity::{PIPE_BYTES, PIPE_FIRST_BYTES, TREE_DEATH_WAIT};
 use super::capture::{Capture, Captured, Source, Tail};
 use super::controls::{Control, Controls};
 use super::feed::Feed;
@@ -79,12 +79,23 @@ pub enum RunError {
 ///
 /// Source: SPEC §3.4 and §6.
 pub async fn run(containment: &Containment, mut job: Job, cancel: &Cancel) -> Result<Report, RunError> {
+    let cancelled = || RunError::Cancelled { tail: String::new() };
+    if cancel.is_cancelled() {
+        return Err(cancelled());
+    }
     job.command.stdin = if job.stdin_open || !job.stdin.is_empty() { Input::Pipe } else { Input::Null };
+    let birth = containment.spawn(job.command);
+    tokio::pin!(birth);
     let mut child = tokio::select! {
-        biased;
-        // A birth can hang: a program on a file system that does not answer.
-        () = cancel.cancelled() => return Err(RunError::Cancelled { tail: String::new() }),
-        child = containment.spawn(job.command) => child?,
+        child = &mut birth => child?,
+        () = cancel.cancelled() => {
+            // A birth takes a millisecond, and hangs where a file system does not answer; then whoever comes of it
+            // is killed unseen.
+            if let Ok(Ok(mut child)) = tokio::time::timeout(TREE_DEATH_WAIT, birth).await {
+                child.kill().await;
+            }
+            return Err(cancelled());
+        }
     };
     let life = Life {
         feed: Feed::new(child.stdin.take(), job.stdin, job.stdin_open),

@@ -1,5 +1,8 @@
 //! One cgroup v2 for each child, taken from a pool of empty ones. cgroups(7).
 //!
+//! A group that was ever killed is not used again: clone3(2) of Linux 6.14 and later kills a child that is born into
+//! one, since it compares the group's count of kills with that of the parent's group.
+//!
 //! The daemon makes `axlr-PID-RANDOM` below its own cgroup and the children's groups below that. A lock on that
 //! directory, which daemon and warden hold together, tells a living daemon's group from one that was left.
 
@@ -37,8 +40,16 @@ const IDLE_TRIES: usize = 8;
 pub(in crate::process) struct Groups {
     base: Base,
     made: AtomicU32,
-    idle: Mutex<VecDeque<Slot>>,
+    pool: Mutex<Pool>,
     pub(super) post: Post,
+}
+
+#[derive(Default)]
+struct Pool {
+    /// Never killed, and mostly empty.
+    idle: VecDeque<Slot>,
+    /// To be removed once they are empty.
+    killed: Vec<Slot>,
 }
 
 /// One child's group. All descriptors are opened with it, so that a daemon without a free one can still kill.
@@ -47,15 +58,13 @@ struct Slot {
     directory: OwnedFd,
     kill: OwnedFd,
     events: OwnedFd,
-    /// It was killed once. Linux 6.14 and later compare a newborn's memory of kills with that of the group it is born
-    /// into, but take that memory from its parent's group: no child that is born straight into such a group lives.
-    is_spent: AtomicBool,
 }
 
-/// A group in use; when dropped it goes back to the pool, to be used again once it is empty, or to be removed.
+/// A group in use; it goes back to the pool when dropped and is used again once it is empty.
 pub(in crate::process) struct Lease {
     /// None only while it is dropped.
     slot: Option<Slot>,
+    is_killed: AtomicBool,
     groups: Arc<Groups>,
 }
 
@@ -78,19 +87,19 @@ impl Groups {
 
     fn on(base: Base) -> Result<Self, (Base, io::Error)> {
         let attempt = || {
-            let mut idle = VecDeque::new();
+            let mut pool = Pool::default();
             for number in 0..READY_GROUPS {
-                idle.push_back(Slot::make(&base, number as u32)?);
+                pool.idle.push_back(Slot::make(&base, number as u32)?);
             }
-            if let Some(slot) = idle.front() {
+            if let Some(slot) = pool.idle.front() {
                 clone::try_cgroup(slot.directory.as_fd()).map_err(|stillborn| stillborn.source())?;
             }
-            Ok((idle, Post::man(&Charge::Group(&base))?))
+            Ok((pool, Post::man(&Charge::Group(&base))?))
         };
         match attempt() {
             Err(error) => Err((base, error)),
-            Ok((idle, post)) => {
-                Ok(Self { base, made: AtomicU32::new(READY_GROUPS as u32), idle: Mutex::new(idle), post })
+            Ok((pool, post)) => {
+                Ok(Self { base, made: AtomicU32::new(READY_GROUPS as u32), pool: Mutex::new(pool), post })
             }
         }
     }
@@ -102,41 +111,38 @@ impl Groups {
             Some(slot) => slot,
             None => Slot::make(&self.base, self.made.fetch_add(1, Ordering::Relaxed))?,
         };
-        Ok(Lease { slot: Some(slot), groups: Arc::clone(self) })
+        Ok(Lease { slot: Some(slot), is_killed: AtomicBool::new(false), groups: Arc::clone(self) })
     }
 
     fn take_idle(&self) -> Option<Slot> {
-        let mut idle = self.idle();
+        let idle = &mut self.pool().idle;
         for _ in 0..idle.len().min(IDLE_TRIES) {
             let slot = idle.pop_front()?;
-            if is_populated(&slot.events) {
-                idle.push_back(slot);
-            } else if !slot.is_spent.load(Ordering::Relaxed) {
+            if is_usable(&slot.events) {
                 return Some(slot);
-            } else if !remove(self.base.directory.as_fd(), &slot.name, DEPTH_MAX) {
-                idle.push_back(slot);
             }
+            idle.push_back(slot);
         }
         None
     }
 
-    fn give_back(&self, slot: Slot) {
-        if slot.is_spent.load(Ordering::Relaxed) && remove(self.base.directory.as_fd(), &slot.name, DEPTH_MAX)
-        {
-            return;
+    fn give_back(&self, slot: Slot, is_killed: bool) {
+        let mut pool = self.pool();
+        if is_killed {
+            pool.killed.push(slot);
+        } else {
+            pool.idle.push_back(slot);
         }
-        let mut idle = self.idle();
-        idle.push_back(slot);
-        if idle.len() > IDLE_GROUPS_MAX
-            && let Some(oldest) = idle.pop_front()
-            && !remove(self.base.directory.as_fd(), &oldest.name, DEPTH_MAX)
+        if pool.idle.len() > IDLE_GROUPS_MAX
+            && let Some(oldest) = pool.idle.pop_front()
         {
-            idle.push_back(oldest);
+            pool.killed.push(oldest);
         }
+        pool.killed.retain(|slot| !remove(self.base.directory.as_fd(), &slot.name, DEPTH_MAX));
     }
 
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Slot>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -149,7 +155,7 @@ impl Slot {
             remove(base.directory.as_fd(), &name, 0);
         }
         let (directory, kill, events) = files?;
-        Ok(Self { name, directory, kill, events, is_spent: AtomicBool::new(false) })
+        Ok(Self { name, directory, kill, events })
     }
 }
 
@@ -161,7 +167,7 @@ impl Lease {
 
     /// Kills everything in the group, whatever it forks meanwhile.
     pub(super) fn kill(&self) {
-        self.slot().is_spent.store(true, Ordering::Relaxed);
+        self.is_killed.store(true, Ordering::Relaxed);
         kill(&self.slot().kill);
     }
 
@@ -225,7 +231,7 @@ impl AsRawFd for Watched {
 impl Drop for Lease {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.groups.give_back(slot);
+            self.groups.give_back(slot, *self.is_killed.get_mut());
         }
     }
 }
@@ -253,9 +259,18 @@ fn kill(file: &OwnedFd) {
 }
 
 fn is_populated(events: &OwnedFd) -> bool {
+    says(events, b"populated 1")
+}
+
+/// Empty, and not frozen by whoever was in it.
+fn is_usable(events: &OwnedFd) -> bool {
+    says(events, b"populated 0") && says(events, b"frozen 0")
+}
+
+fn says(events: &OwnedFd, line: &[u8]) -> bool {
     let mut text = [0; 64];
     let Ok(length) = rustix::io::pread(events, &mut text, 0) else { return false };
-    memchr::memmem::find(&text[..length], b"populated 1").is_some()
+    text[..length].split(|byte| *byte == b'\n').any(|found| found == line)
 }
 
 /// Removes a group and those inside it, when all are empty.

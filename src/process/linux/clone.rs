@@ -101,8 +101,12 @@ pub(super) fn try_cgroup(group: BorrowedFd) -> Result<(), Stillborn> {
         unsafe { libc::_exit(0) }
     }
     let born = clone(Some(group), leave, ptr::null())?;
-    let _ = rustix::process::waitid(WaitId::PidFd(born.pidfd.as_fd()), WaitIdOptions::EXITED);
-    Ok(())
+    let status = rustix::process::waitid(WaitId::PidFd(born.pidfd.as_fd()), WaitIdOptions::EXITED);
+    // Where this process's own group was killed before it came there, a child in another group may be killed too.
+    match status.ok().flatten().and_then(|status| status.exit_status()) {
+        Some(0) => Ok(()),
+        _ => Err(Stillborn { stage: Stage::Resources, errno: libc::EIO }),
+    }
 }
 
 /// The first regular file with an execute bit. One path alone is left to execve(2) to judge.

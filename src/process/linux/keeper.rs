@@ -6,6 +6,7 @@
 use std::ffi::c_char;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -19,7 +20,7 @@ use crate::process::command::Counts;
 use crate::process::error::{Stage, Stillborn};
 
 /// How long the process group's members get to die before `/proc` is searched for others.
-const GROUP_DEATH_MS: i64 = 2;
+const GROUP_DEATH: Duration = Duration::from_millis(2);
 /// The longest pause between two passes over a tree that will not die.
 const PASS_PAUSE_MAX_MS: i64 = 50;
 /// Priority while a tree is killed: a fork storm must not starve the one who ends it. setpriority(2).
@@ -128,18 +129,24 @@ impl Keeper {
     fn slay(&mut self) {
         self.kill_group();
         self.reap();
-        let mut pause = GROUP_DEATH_MS;
+        // Mostly that was all of it, and a search through `/proc` would take longer than the deaths.
+        let begun = Instant::now();
+        while self.is_busy && begun.elapsed() < GROUP_DEATH {
+            self.wait_and_reap(1);
+        }
         let haste = Haste::begin();
+        let mut pause = 1;
         while self.is_busy {
-            forked::wait(None, self.signals.as_fd(), Some(pause));
-            self.reap();
-            if self.is_busy && slay::pass(Prey::All) == 0 {
-                pause = (pause * 2).min(PASS_PAUSE_MAX_MS);
-            } else {
-                pause = 1;
-            }
+            let nobody_found = slay::pass(Prey::All) == 0;
+            pause = if nobody_found { (pause * 2).min(PASS_PAUSE_MAX_MS) } else { 1 };
+            self.wait_and_reap(pause);
         }
         drop(haste);
+    }
+
+    fn wait_and_reap(&mut self, milliseconds: i64) {
+        forked::wait(None, self.signals.as_fd(), Some(milliseconds));
+        self.reap();
     }
 }
 

@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::ptr;
+use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus};
 use tokio::io::Interest;
@@ -135,8 +136,10 @@ impl Own {
     pub(super) async fn dead(&mut self) {
         let gone = async {
             self.exited().await;
-            while self.lease.as_ref().is_some_and(Lease::is_populated) {
-                tokio::time::sleep(TREE_DEATH_STEP).await;
+            let Some(lease) = &self.lease else { return };
+            while lease.is_populated() {
+                // The kernel tells a young group's end up to 10 ms late, so it is also asked.
+                let _ = tokio::time::timeout(TREE_DEATH_STEP, lease.emptied()).await;
             }
         };
         let _ = tokio::time::timeout(TREE_DEATH_WAIT, gone).await;
@@ -173,13 +176,16 @@ impl Drop for Own {
         }
         self.watch = None;
         let Some(pidfd) = self.pidfd.take() else { return };
-        let lease = self.lease.take();
-        let wait = move || {
+        let pidfd = Arc::new(pidfd);
+        let wait = |pidfd: Arc<OwnedFd>| {
             let _ = rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED);
-            drop(lease);
         };
-        // A rare way to end, and a short wait, but one that must not hold up a reactor.
-        let _ = std::thread::Builder::new().name("axlr-reaper".to_owned()).spawn(wait);
+        // A rare way to end, and a short wait; but it should not hold up a reactor, unless there is no thread.
+        let another = Arc::clone(&pidfd);
+        let thread = std::thread::Builder::new().name("axlr-reaper".to_owned());
+        if thread.spawn(move || wait(another)).is_err() {
+            wait(pidfd);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The mechanisms behind one face.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rustix::process::Signal;
@@ -89,10 +90,10 @@ impl Mechanism {
         if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
             return start();
         }
-        match tokio::task::spawn_blocking(start).await {
-            Ok(tree) => tree,
-            Err(error) => Err(StartError::Resources(io::Error::other(error))),
-        }
+        // It panics where the system has no thread to give, as in somebody's fork storm.
+        let started = catch_unwind(AssertUnwindSafe(|| tokio::task::spawn_blocking(start)));
+        let started = started.map_err(|_| io::Error::from_raw_os_error(libc::EAGAIN))?;
+        started.await.map_err(io::Error::other)?
     }
 }
 
@@ -158,7 +159,9 @@ impl Leftover {
 
     pub(in crate::process) fn kill(&mut self) {
         match self {
-            Self::Lease(lease) => lease.kill(),
+            // An empty group stays fit for use.
+            Self::Lease(lease) if lease.is_populated() => lease.kill(),
+            Self::Lease(_) => {}
             Self::Kept(kept) => kept.kill(),
         }
     }

@@ -3,6 +3,19 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
+#[test]
+fn a_mechanism_is_named() {
+    for (name, expected) in [
+        ("best", Ok(Preference::Best)),
+        ("cgroup", Ok(Preference::Cgroup)),
+        ("keeper", Ok(Preference::Keeper)),
+        ("group", Ok(Preference::Group)),
+        ("Group", Err("containment \"Group\" must be best, cgroup, keeper or group".to_owned())),
+    ] {
+        assert_eq!(name.parse(), expected);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_ends_with_its_code_or_its_signal() {
     for containment in every_mechanism() {

@@ -166,11 +166,11 @@ async fn a_program_that_cannot_start_is_named_with_the_reason() {
 #[tokio::test]
 async fn a_timeout_names_the_limit_and_ends_with_the_output() {
     let fixture = Fixture::new();
-    let timed = |script| ExecArguments { timeout_ms: Some(150), ..shell(script) };
+    let timed = |script| ExecArguments { timeout_ms: Some(500), ..shell(script) };
     let setting = setting(&fixture, &[("PATH", "/usr/bin:/bin")]);
     let (kind, message) = run(&setting, timed("echo some words; exec sleep 600")).await.unwrap_err();
     assert_eq!(kind, Kind::TimedOut);
-    assert!(message.contains("timeout_ms of 150") && message.ends_with(":\nsome words\n"), "{message}");
+    assert!(message.contains("timeout_ms of 500") && message.ends_with(":\nsome words\n"), "{message}");
     let (_, message) = run(&setting, timed("exec sleep 600")).await.unwrap_err();
     assert!(message.ends_with("it had written nothing"), "{message}");
 }
