@@ -10,5 +10,6 @@ mod house;
 mod life;
 mod once;
 mod requests;
+mod settings;
 mod socket;
 mod streams;

@@ -1,10 +1,11 @@
 //! Flags, environment and configuration file, in this order of weight.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use axlr::runtime::{Durability, environment};
 use clap::{Parser, ValueEnum};
 use serde::Deserialize;
@@ -20,8 +21,8 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
 
-    /// Where to listen [default: $XDG_RUNTIME_DIR/axlr/axlr.sock, else /tmp/axlr-UID/axlr.sock].
-    #[arg(long, value_name = "PATH", env = "AXLR_SOCKET", conflicts_with = "stdio")]
+    /// Where to listen [default: $AXLR_SOCKET, else $XDG_RUNTIME_DIR/axlr/axlr.sock, else /tmp/axlr-UID/axlr.sock].
+    #[arg(long, value_name = "PATH", conflicts_with = "stdio")]
     socket: Option<PathBuf>,
 
     /// Serve one connection on stdin and stdout instead of a socket, then exit.
@@ -64,8 +65,8 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// What to log on stderr: a level, or target=level pairs [default: info].
-    #[arg(long, value_name = "FILTER", env = "AXLR_LOG")]
+    /// What to log on stderr: a level, or target=level pairs [default: $AXLR_LOG, else info].
+    #[arg(long, value_name = "FILTER")]
     log: Option<String>,
 
     /// How to log.
@@ -124,12 +125,26 @@ struct File {
     log_format: Option<LogFormat>,
 }
 
+/// Where requests come in.
+#[derive(Debug)]
+pub(crate) enum Door {
+    Stdio,
+    /// At this path, or at the default one.
+    Socket(Option<PathBuf>),
+}
+
+impl Door {
+    /// What one source says, if it says anything.
+    fn of(stdio: bool, socket: Option<PathBuf>) -> Option<Self> {
+        if stdio { Some(Self::Stdio) } else { socket.map(Some).map(Self::Socket) }
+    }
+}
+
 /// Everything decided.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) roots: Vec<PathBuf>,
-    pub(crate) socket: Option<PathBuf>,
-    pub(crate) stdio: bool,
+    pub(crate) door: Door,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) durability: Durability,
     pub(crate) drain: Duration,
@@ -152,17 +167,20 @@ impl Flags {
         };
         let drain = self.drain.or(file.drain).unwrap_or(5.0);
         let drain = Duration::try_from_secs_f64(drain).with_context(|| format!("--drain {drain}"))?;
+        let door = Door::of(self.stdio, self.socket)
+            .or_else(|| Door::of(false, variable("AXLR_SOCKET").map(PathBuf::from)))
+            .or_else(|| Door::of(file.stdio, file.socket));
+        let log = self.log.map_or_else(|| text_variable("AXLR_LOG"), |log| Ok(Some(log)))?;
         Ok(Options {
             roots: or(self.root, file.root),
-            socket: self.socket.or(file.socket),
-            stdio: self.stdio || file.stdio,
+            door: door.unwrap_or(Door::Socket(None)),
             env: given.collect()?,
             durability: match self.durability.or(file.durability) {
                 Some(DurabilityFlag::Atomic) => Durability::Atomic,
                 Some(DurabilityFlag::Synced) | None => Durability::Synced,
             },
             drain,
-            log: self.log.or(file.log).unwrap_or_else(|| "info".to_owned()),
+            log: log.or(file.log).unwrap_or_else(|| "info".to_owned()),
             log_format: self.log_format.or(file.log_format).unwrap_or_default(),
         })
     }
@@ -172,11 +190,29 @@ fn or<T>(flag: Vec<T>, file: Vec<T>) -> Vec<T> {
     if flag.is_empty() { file } else { flag }
 }
 
+/// A variable of the daemon's own environment; an empty one counts as not set.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn text_variable(name: &str) -> anyhow::Result<Option<String>> {
+    variable(name)
+        .map(|value| value.into_string().map_err(|value| anyhow!("{name} {value:?} is not UTF-8")))
+        .transpose()
+}
+
 fn read_file(named: Option<&Path>) -> anyhow::Result<File> {
     let Some(path) = named.map(Path::to_owned).or_else(default_file) else { return Ok(File::default()) };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+        // /dev/null as $XDG_CONFIG_HOME says that there is none.
+        Err(error)
+            if named.is_none()
+                && matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+        {
             return Ok(File::default());
         }
         Err(error) => return Err(error).with_context(|| format!("--config {}", path.display())),

@@ -12,7 +12,9 @@ use crate::flags::LogFormat;
 /// Sets the log up for the whole process. Returns what SIGHUP needs.
 pub(crate) fn start(filter: &str, format: LogFormat) -> anyhow::Result<Log> {
     let filter = EnvFilter::try_new(filter).with_context(|| format!("--log {filter:?}"))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr);
+    // A line that stderr does not take is lost; saying so, on stderr, would panic.
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr).log_internal_errors(false);
     match format {
         LogFormat::Text => builder.with_ansi(stderr().is_terminal()).init(),
         LogFormat::Json => builder.json().init(),

@@ -3,6 +3,7 @@
 mod flags;
 mod log;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use axlr::runtime::{Config, Containment, Runtime, raise_descriptor_limit};
 use clap::Parser as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use flags::{Flags, Options};
+use flags::{Door, Flags, Options};
 use log::Log;
 
 /// A wrong flag, root or socket: nothing was served.
@@ -30,10 +31,15 @@ fn main() -> ExitCode {
     match run(flags) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("axlrd: {error:#}");
+            tell(&format!("{error:#}"));
             ExitCode::from(EXIT_NOT_STARTED)
         }
     }
+}
+
+/// Says something on stderr. That nobody reads it any more is no reason to end, as it would be for `eprintln!`.
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "axlrd: {line}");
 }
 
 fn run(flags: Flags) -> anyhow::Result<()> {
@@ -65,16 +71,17 @@ async fn serve(
 ) -> anyhow::Result<()> {
     // Heard from here on, so that a signal during the start is not lost.
     let signals = Signals::listen()?;
-    let Options { roots, socket, stdio, env, durability, drain, .. } = options;
+    let Options { roots, door, env, durability, drain, .. } = options;
     let runtime = Runtime::start(Config { roots, env, durability, drain, containment, capacity }).await?;
-    if stdio {
-        return serve_one(runtime, signals, log).await;
-    }
+    let socket = match door {
+        Door::Stdio => return serve_one(runtime, signals, log).await,
+        Door::Socket(path) => path,
+    };
     let listener = listen(socket)?;
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     match listener.path() {
-        Some(path) => eprintln!("axlrd: listening on {}", path.display()),
-        None => eprintln!("axlrd: listening on the socket that was passed to it"),
+        Some(path) => tell(&format!("listening on {}", path.display())),
+        None => tell("listening on the socket that was passed to it"),
     }
     let stopping = signals.stop(runtime.clone(), log);
     tokio::join!(listener.accept(&runtime), runtime.stopped(stopping));
