@@ -164,9 +164,9 @@ impl Runtime {
         self.0.phase.subscribe()
     }
 
-    /// Asks for a stop, as SIGTERM does. A second call changes nothing.
-    pub fn request_stop(&self, drain: Option<Duration>) {
-        self.0.request_stop(drain);
+    /// Asks for a stop, as SIGTERM does. `false` when one was asked for already; that changes nothing.
+    pub fn request_stop(&self, drain: Option<Duration>) -> bool {
+        self.0.request_stop(drain)
     }
 
     /// Waits for a requested stop to run its course: running requests finish or, when the drain or `hurry` ends, are
@@ -198,7 +198,7 @@ impl Runtime {
 }
 
 impl Inner {
-    fn request_stop(&self, drain: Option<Duration>) {
+    fn request_stop(&self, drain: Option<Duration>) -> bool {
         let drain = drain.unwrap_or(self.config.drain);
         self.phase.send_if_modified(|phase| {
             let is_first = *phase == Phase::Running;
@@ -206,7 +206,7 @@ impl Inner {
                 *phase = Phase::Draining(drain);
             }
             is_first
-        });
+        })
     }
 
     /// Returns how long the drain may take, when there is to be one.

@@ -294,3 +294,16 @@ fn a_daemon_without_descriptors_answers_and_recovers() {
     process.kill().unwrap();
     process.wait().unwrap();
 }
+
+#[test]
+fn a_signal_after_server_stop_skips_the_drain() {
+    let mut daemon = Daemon::start();
+    let mut wire = daemon.connect();
+    wire.start("exec", json!({"program": "/bin/sh", "args": ["-c", "echo $$ > pid; sleep 60"]}));
+    let pid = pid_in(&daemon.root().join("pid"));
+    assert_eq!(wire.output("server.stop", json!({"drain_ms": 60_000})), json!({}));
+    daemon.signal(libc::SIGTERM);
+    assert_eq!(code(&wire.receive()), "cancelled");
+    assert!(daemon.wait().success());
+    assert!(!is_alive(pid));
+}

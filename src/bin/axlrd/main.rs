@@ -127,11 +127,13 @@ impl Signals {
         })
     }
 
-    /// Asks the runtime to stop at the first signal, and returns at the second.
+    /// Asks the runtime to stop at the first signal, and returns at the second. A stop that a client asked for counts as
+    /// the first.
     async fn stop(mut self, runtime: Runtime, log: Log) {
         self.next(&log).await;
-        runtime.request_stop(None);
-        self.next(&log).await;
+        if runtime.request_stop(None) {
+            self.next(&log).await;
+        }
     }
 
     /// Returns at TERM or INT; HUP is dealt with here.
