@@ -30,8 +30,17 @@ const FLUSH_BATCHES: usize = 8;
 /// How long the last answers may take to be written when the runtime stops.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Serves one connection to its end. `watched` is the descriptor whose hang-up means that nobody reads any more.
-pub(super) async fn serve<R, W>(runtime: Runtime, reader: R, writer: W, watched: fn(&W) -> BorrowedFd<'_>)
+/// How it is noticed that nobody reads any more.
+pub(super) struct Watched<W> {
+    /// The descriptor that hangs up then.
+    pub(super) descriptor: fn(&W) -> BorrowedFd<'_>,
+    /// Whether reading tells it as well, since reader and writer are one socket. Then it is watched only while nothing
+    /// is read.
+    pub(super) is_one_socket: bool,
+}
+
+/// Serves one connection to its end.
+pub(super) async fn serve<R, W>(runtime: Runtime, reader: R, writer: W, watched: Watched<W>)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -78,7 +87,7 @@ enum Input {
 struct Gone;
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
-    async fn run(mut self, watched: fn(&W) -> BorrowedFd<'_>) {
+    async fn run(mut self, watched: Watched<W>) {
         let mut hangup = None;
         loop {
             if let Some(encoding) = self.decoder.encoding() {
@@ -101,10 +110,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
                 continue;
             }
             let may_read = self.input == Input::Open && self.may_take();
-            if !may_read && hangup.is_none() {
-                hangup = Some(Hangup::watch(watched(&self.writer)));
-            } else if may_read {
+            if may_read && watched.is_one_socket {
                 hangup = None;
+            } else if hangup.is_none() {
+                hangup = Some(Hangup::watch((watched.descriptor)(&self.writer)));
             }
             if self.wait(may_read, hangup.as_ref()).await.is_err() {
                 return;

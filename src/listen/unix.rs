@@ -14,9 +14,10 @@ use axlr_protocol::decode::{self, Door};
 use axlr_protocol::frame::{Decoder, Frame};
 use axlr_protocol::{Code, ErrorBody, Response, codec, limits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
 
-use super::connection::serve;
+use super::connection::{Watched, serve};
 use crate::runtime::{Phase, Runtime};
 
 /// How long a connection that is one too many may take to say what it wants before it is closed without an answer.
@@ -224,7 +225,9 @@ fn welcome(runtime: &Runtime, stream: UnixStream) {
     }
     tokio::spawn(async move {
         let (reader, writer) = stream.into_split();
-        serve(counted.runtime.clone(), reader, writer, |writer| writer.as_ref().as_fd()).await;
+        let watched =
+            Watched { descriptor: |writer: &OwnedWriteHalf| writer.as_ref().as_fd(), is_one_socket: true };
+        serve(counted.runtime.clone(), reader, writer, watched).await;
     });
 }
 
