@@ -236,14 +236,18 @@ async fn refuse(mut stream: UnixStream, counted: Counted) {
     let answer = async {
         let mut decoder = Decoder::new(limits::REQUEST_MAX_BYTES);
         loop {
-            if stream.read_buf(decoder.buffer()).await? == 0 {
+            let has_ended = stream.read_buf(decoder.buffer()).await? == 0;
+            let encoding = decoder.encoding();
+            // A last line without LF counts, as on every connection.
+            let frame = if has_ended { decoder.finish() } else { decoder.next() };
+            if let Some((encoding, frame)) = encoding.zip(frame) {
+                let mut response = Vec::new();
+                codec::response(encoding, &excess(encoding, &frame, &counted.runtime), &mut response);
+                return stream.write_all(&response).await;
+            }
+            if has_ended {
                 return Ok(());
             }
-            let Some(encoding) = decoder.encoding() else { continue };
-            let Some(frame) = decoder.next() else { continue };
-            let mut response = Vec::new();
-            codec::response(encoding, &excess(encoding, &frame, &counted.runtime), &mut response);
-            return stream.write_all(&response).await;
         }
     };
     // Whatever comes of it, the connection is closed.

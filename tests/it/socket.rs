@@ -1,5 +1,6 @@
 //! Where the socket is, and who may connect.
 
+use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Stdio};
@@ -7,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Daemon, wait_until};
+use crate::support::{Daemon, code, request, wait_until};
 
 /// Starts a daemon that must not start, and returns what it says.
 fn refusal(command: &mut Command) -> String {
@@ -135,4 +136,39 @@ fn a_passed_socket_is_used() {
     assert_eq!(wire.output("server.ping", json!({})), json!({}));
     process.kill().unwrap();
     process.wait().unwrap();
+}
+
+#[test]
+fn a_connection_too_many_has_its_first_frame_refused_and_is_closed() {
+    // SAFETY: getrlimit(2) and setrlimit(2) on a structure of our own.
+    unsafe {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+    }
+    let daemon = Daemon::start();
+    let mut first = daemon.connect();
+    wait_until("the first connection is counted", || {
+        first.output("server.stats", json!({}))["connections"] == 1
+    });
+    let mut others: Vec<UnixStream> =
+        (1..1024).map(|_| UnixStream::connect(daemon.socket()).unwrap()).collect();
+    wait_until("all are counted", || first.output("server.stats", json!({}))["connections"] == 1024);
+    let ping = request("p", "server.ping", json!({})).to_string();
+    for end in ["\n", ""] {
+        let mut excess = daemon.connect();
+        excess.stream.write_all(format!("{ping}{end}").as_bytes()).unwrap();
+        if end.is_empty() {
+            excess.stream.shutdown(std::net::Shutdown::Write).unwrap();
+        }
+        let answer = excess.receive();
+        assert_eq!((&answer["request_id"], code(&answer)), (&json!("p"), "overloaded"));
+        assert!(excess.is_closed());
+    }
+    // One that says nothing is closed without a byte.
+    assert!(daemon.connect().is_closed());
+    others.pop();
+    wait_until("there is room again", || first.output("server.stats", json!({}))["connections"] == 1023);
+    assert_eq!(daemon.connect().output("server.ping", json!({})), json!({}));
 }
