@@ -114,6 +114,13 @@ impl ExecHandle {
     }
 }
 
+impl Piece {
+    /// Whether its writer was cancelled.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.reply.as_ref().and_then(|reply| reply.sender.as_ref()).is_some_and(oneshot::Sender::is_closed)
+    }
+}
+
 impl Reply {
     pub(super) fn written(mut self) {
         if let Some(sender) = self.sender.take() {

@@ -51,12 +51,13 @@ impl Feed {
 
     /// Waits until the pipe takes something, and writes that. May be given up: nothing is lost.
     pub(super) async fn write(&mut self) {
+        let Some(pipe) = &self.pipe else { return };
+        let ready = pipe.writable().await;
+        // Some writers may have been cancelled meanwhile.
+        self.advance(0);
         let (Some(pipe), Some(piece)) = (&self.pipe, self.pieces.front()) else { return };
         let rest = &piece.bytes[self.written..];
-        let result = match pipe.writable().await {
-            Ok(()) => pipe.try_write(&rest[..rest.len().min(PIPE_BYTES)]),
-            Err(error) => Err(error),
-        };
+        let result = ready.and_then(|()| pipe.try_write(&rest[..rest.len().min(PIPE_BYTES)]));
         match result {
             Ok(length) => self.advance(length),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -68,7 +69,9 @@ impl Feed {
     fn advance(&mut self, length: usize) {
         self.written += length;
         while let Some(piece) = self.pieces.front() {
-            if self.written < piece.bytes.len() {
+            // What was begun is written whole, also when its writer was cancelled.
+            let is_dropped = self.written == 0 && piece.is_given_up();
+            if self.written < piece.bytes.len() && !is_dropped {
                 return;
             }
             self.written = 0;

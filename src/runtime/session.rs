@@ -459,11 +459,19 @@ impl Inner {
         answer: impl Future<Output = Answer> + Send + 'static,
     ) {
         let serial = self.runtime.serial();
-        let flight = Flight { serial, cancel: Cancel::new(), exec: None, workspace: None };
+        let cancel = Cancel::new();
+        let flight = Flight { serial, cancel: cancel.clone(), exec: None, workspace: None };
         self.lock().flights.insert(request_id.clone(), flight);
         let session = self.clone();
         tokio::spawn(async move {
-            let answer = answer.await;
+            let answer = tokio::select! {
+                biased;
+                answer = answer => answer,
+                () = cancel.cancelled() => Err(refusal(
+                    Code::Cancelled,
+                    "cancelled; bytes of which the program's stdin has taken none are not written",
+                )),
+            };
             let response = session.response(request_id, tool, began, answer);
             session.settle(&mut session.lock(), serial, &response);
         });

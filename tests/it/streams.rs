@@ -191,3 +191,33 @@ fn an_exec_that_is_cancelled_too_late_has_sent_all_its_output() {
         }
     }
 }
+
+#[test]
+fn a_cancelled_write_is_answered_and_what_was_not_begun_is_not_written() {
+    let daemon = Daemon::start();
+    let mut wire = daemon.connect();
+    let script = "until [ -e gate ]; do sleep 0.05; done; tr -d '\\n' | sed 's/aa*/a/g'";
+    let exec = json!({"program": "/bin/sh", "args": ["-c", script], "stdin_open": true});
+    let id = wire.start_with("exec", exec, json!({"stream": true}));
+    assert_eq!(wire.receive()["event"], "started");
+    // More than a pipe takes, so the others wait behind it.
+    let begun = wire.start("exec.write", json!({"request_id": id, "data": "a".repeat(200_000)}));
+    let given_up = wire.start("exec.write", json!({"request_id": id, "data": "b"}));
+    let last = wire.start("exec.write", json!({"request_id": id, "data": "c", "eof": true}));
+    wire.start("request.cancel", json!({"request_id": given_up}));
+    let answers = [wire.receive(), wire.receive()];
+    let cancelled = answers.iter().find(|answer| answer["request_id"] == given_up).unwrap();
+    assert_eq!(code(cancelled), "cancelled");
+    std::fs::write(daemon.root().join("gate"), "").unwrap();
+    let mut messages = Vec::new();
+    let mut open = vec![&id, &begun, &last];
+    while !open.is_empty() {
+        let message = wire.receive();
+        if message.get("status").is_some() {
+            assert_eq!(message["status"], "completed", "{message}");
+            open.retain(|id| message["request_id"] != **id);
+        }
+        messages.push(message);
+    }
+    assert_eq!(joined(&messages, "stdout"), b"ac");
+}
