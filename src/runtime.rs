@@ -121,6 +121,8 @@ impl Runtime {
             let settings = Settings { env: config.env.clone() };
             roots.push(open(&supervisor, &background, root, path, None, settings).await?);
         }
+        let containment = config.containment.clone();
+        tokio::spawn(async move { containment.guard().await });
         let running = Arc::new(Semaphore::new(config.capacity.running));
         Ok(Self(Arc::new(Inner {
             started: Instant::now(),

@@ -15,6 +15,8 @@ pub(super) const TREE_DEATH_WAIT: Duration = Duration::from_secs(1);
 pub(super) const TREE_DEATH_STEP: Duration = Duration::from_millis(1);
 /// How long the daemon waits for its warden at the end.
 pub(super) const WARDEN_DEATH_WAIT: Duration = Duration::from_secs(2);
+/// How long after a failure to watch the warden, or to replace it, that is tried again.
+pub(super) const WARDEN_WATCH_PAUSE: Duration = Duration::from_millis(100);
 /// Most bytes moved by one read or write of a child's pipe: what a pipe holds.
 pub(super) const PIPE_BYTES: usize = 65_536;
 /// The read buffer of a child that has not filled it yet.

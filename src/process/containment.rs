@@ -91,6 +91,11 @@ impl Containment {
         self.mechanism.name()
     }
 
+    /// Sees to it that there is a warden, until [`Containment::kill_all`]: one that somebody kills is replaced at once.
+    pub async fn guard(&self) {
+        self.mechanism.guard().await;
+    }
+
     /// Kills every tree and waits for the warden: the end of the daemon. Nothing starts afterwards. A process group
     /// that nobody holds as a [`Child`] is out of reach.
     pub fn kill_all(&self) {

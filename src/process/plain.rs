@@ -41,6 +41,9 @@ impl Mechanism {
     }
 
     /// Each group is held by its own child alone.
+    /// There is no warden.
+    pub(super) async fn guard(&self) {}
+
     pub(super) fn kill_all(&self) {}
 
     pub(super) fn name(&self) -> &'static str {

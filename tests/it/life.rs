@@ -328,3 +328,36 @@ fn a_daemon_on_stdio_notices_that_its_reader_left_while_its_input_is_open() {
     wait_until("its child has ended", || !is_alive(pid));
     drop(stdin);
 }
+
+/// The helper that ends the children when the daemon is gone.
+fn warden_of(daemon: &Daemon) -> Option<i64> {
+    let is_warden = |pid: &i64| {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        name == "axlr-warden\n" && is_alive(*pid)
+    };
+    std::fs::read_dir(format!("/proc/{}/task", daemon.process.id()))
+        .unwrap()
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())
+        .flat_map(|pids| pids.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<i64>>())
+        .find(is_warden)
+}
+
+#[test]
+fn nothing_outlives_a_daemon_whose_helper_was_killed_before() {
+    for mechanism in mechanisms() {
+        let daemon = Daemon::start_with(&[], &[("AXLR_CONTAINMENT", mechanism)]);
+        if !held_by(&daemon, mechanism) {
+            continue;
+        }
+        let mut wire = daemon.connect();
+        wire.start("exec", json!({"program": "/bin/sh", "args": ["-c", TREE]}));
+        let pids = tree_pids(&daemon);
+        let warden = warden_of(&daemon).unwrap();
+        // SAFETY: plain kill(2) of a process that was just seen.
+        unsafe { libc::kill(warden as i32, libc::SIGKILL) };
+        wait_until("another helper is there", || warden_of(&daemon).is_some_and(|pid| pid != warden));
+        assert_eq!(wire.output("server.ping", json!({})), json!({}));
+        daemon.kill();
+        wait_until("nothing outlives the daemon", || !pids.iter().any(|&pid| is_alive(pid)));
+    }
+}

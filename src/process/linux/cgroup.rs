@@ -104,6 +104,11 @@ impl Groups {
         }
     }
 
+    /// Keeps a warden at its post until the daemon ends.
+    pub(super) async fn guard(&self) {
+        self.post.guard(&Charge::Group(&self.base)).await;
+    }
+
     /// Takes an empty group, and sees to it that a warden watches.
     pub(super) fn lease(self: &Arc<Self>) -> io::Result<Lease> {
         self.post.keep(&Charge::Group(&self.base))?;

@@ -10,6 +10,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use super::cgroup::{Groups, Lease};
 use super::kept::{Keepers, Kept};
 use super::own::Own;
+use super::warden::Charge;
 use crate::process::command::Order;
 use crate::process::error::StartError;
 use crate::process::{ExitStatus, Preference};
@@ -62,6 +63,14 @@ impl Mechanism {
         match self {
             Self::Cgroup(groups) => groups.post.leave(),
             Self::Keeper(keepers) => keepers.post.leave(),
+            Self::Group => {}
+        }
+    }
+
+    pub(in crate::process) async fn guard(&self) {
+        match self {
+            Self::Cgroup(groups) => groups.guard().await,
+            Self::Keeper(keepers) => keepers.post.guard(&Charge::Keepers).await,
             Self::Group => {}
         }
     }

@@ -10,11 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
+use tokio::io::Interest;
 
 use super::clone;
 use super::slay::{self, Prey};
 use super::{cgroup, forked, keeper, wire};
-use crate::process::capacity::WARDEN_DEATH_WAIT;
+use crate::process::capacity::{WARDEN_DEATH_WAIT, WARDEN_WATCH_PAUSE};
 
 /// Most keepers at once; far above the daemon's bound on children and detached trees together.
 const KEEPERS_MAX: usize = 4_096;
@@ -65,6 +66,26 @@ impl Post {
                 Ok(())
             }
         }
+    }
+
+    /// Replaces the warden as soon as somebody kills it, until the daemon ends: only a living one sees that end.
+    pub(super) async fn guard(&self, charge: &Charge<'_>) {
+        while let Some(pidfd) = self.pidfd() {
+            let watch = pidfd.and_then(|pidfd| crate::readiness::register(pidfd, Interest::READABLE));
+            match &watch {
+                Ok(watch) => drop(watch.readable().await),
+                Err(_) => tokio::time::sleep(WARDEN_WATCH_PAUSE).await,
+            }
+            drop(watch);
+            if self.keep(charge).is_err() {
+                tokio::time::sleep(WARDEN_WATCH_PAUSE).await;
+            }
+        }
+    }
+
+    /// The warden's own; nothing when it was let go.
+    fn pidfd(&self) -> Option<io::Result<OwnedFd>> {
+        self.lock().as_ref().map(|warden| warden.pidfd.try_clone())
     }
 
     /// Has the warden make a keeper, who will hold this end of a connection.
