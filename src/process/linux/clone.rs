@@ -41,7 +41,7 @@ pub(super) struct Born {
 ///
 /// A script that was just written may be held for a moment by the copy of our descriptors in another child that is
 /// about to be born.
-const BUSY_PAUSES_MS: [i64; 5] = [1, 2, 4, 8, 16];
+const BUSY_PAUSES_MS: [i64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The child's stack. It needs a few hundred bytes; an unoptimised build more.
 const STACK_BYTES: usize = 64 * 1024;
 /// The size of the kernel's signal set, in bytes.
