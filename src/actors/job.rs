@@ -1,8 +1,10 @@
 //! One admitted request on its way through the actors.
 
+use std::sync::Arc;
+
 use axlr_protocol::{ErrorBody, Output};
 use ractor::RpcReplyPort;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cancel::Cancel;
 use crate::tools::{Controls, Events, Exec, List, Read, Search};
@@ -23,6 +25,16 @@ pub(crate) enum Work {
     Exec(Box<Exec>, Option<Controls>),
 }
 
+/// A request's place among the running ones of the daemon.
+#[derive(Debug)]
+pub(crate) enum Permit {
+    /// It has one.
+    Held(#[expect(dead_code, reason = "held, it counts; dropped, it is free")] OwnedSemaphorePermit),
+    /// An exec takes one when it has a child's place. Who stands in that line does not count: the line has a bound of
+    /// its own, and a full one must not shut out the other tools.
+    Later(Arc<Semaphore>),
+}
+
 /// What every admitted request carries beside its work. Dropping it unanswered closes the reply port, which the caller reads as a fault of
 /// the daemon; the permit goes home with it.
 #[derive(Debug)]
@@ -36,7 +48,7 @@ pub(crate) struct Job {
     /// Where its events go, when it streams.
     pub(crate) events: Option<Events>,
     /// Its place among the running requests of the daemon.
-    pub(crate) permit: OwnedSemaphorePermit,
+    pub(crate) permit: Permit,
     /// Where the answer goes.
     pub(crate) reply: RpcReplyPort<Answer>,
 }

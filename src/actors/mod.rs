@@ -16,7 +16,7 @@ mod supervisor;
 mod workspace;
 mod writer;
 
-pub(crate) use job::{Answer, Job, Work};
+pub(crate) use job::{Answer, Job, Permit, Work};
 pub(crate) use supervisor::{Settings, Supervisor, SupervisorArguments, SupervisorMsg, WorkspaceEntry};
 pub(crate) use workspace::WorkspaceMsg;
 pub(crate) use writer::WriterMsg;

@@ -11,7 +11,7 @@ use axlr_protocol::{Code, Output};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::exec_pool::{ChildPlace, ExecPoolMsg};
-use super::job::{Answer, Job, Work};
+use super::job::{Answer, Job, Permit, Work};
 use crate::error::{failure, lost, refusal};
 use crate::process::{Containment, Detached};
 use crate::tools::{self, Controls, Error, Exec, Kind, Patterns};
@@ -208,11 +208,22 @@ impl ExecTask {
         Ok(Output::Exec(finished.output))
     }
 
-    async fn place(&self, job: &Job) -> Result<ChildPlace, axlr_protocol::ErrorBody> {
+    /// Waits for a child's place, and for one among the running requests of the daemon.
+    async fn place(&self, job: &mut Job) -> Result<ChildPlace, axlr_protocol::ErrorBody> {
         let session = job.session;
-        let entered = self.pool.call(|reply| ExecPoolMsg::Enter { session, reply }, None);
+        let entered = async {
+            let entered = self.pool.call(|reply| ExecPoolMsg::Enter { session, reply }, None).await;
+            if let (Ok(ractor::rpc::CallResult::Success(Ok(_))), Permit::Later(running)) =
+                (&entered, &job.permit)
+            {
+                // Places are few, so this waits only while the daemon is full of other work.
+                let permit = running.clone().acquire_owned().await.map_err(|_| lost())?;
+                job.permit = Permit::Held(permit);
+            }
+            Ok(entered)
+        };
         let entered = tokio::select! {
-            entered = entered => entered,
+            entered = entered => entered?,
             () = job.cancel.cancelled() => {
                 return Err(refusal(Code::Cancelled, "cancelled while it waited for a child's place; nothing was started"));
             }

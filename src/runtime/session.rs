@@ -16,7 +16,7 @@ use axlr_protocol::{Call, Code, ErrorBody, Event, EventBody, Output, Request, Re
 use ractor::MessagingErr;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::actors::{Answer, Job, SupervisorMsg, Work, WorkspaceEntry, WorkspaceMsg, WriterMsg};
+use crate::actors::{Answer, Job, Permit, SupervisorMsg, Work, WorkspaceEntry, WorkspaceMsg, WriterMsg};
 use crate::cancel::Cancel;
 use crate::capacity::CANCEL_GRACE;
 use crate::error::{failure, lost, refusal};
@@ -353,7 +353,10 @@ impl Inner {
         mut task: Task,
         stream: bool,
     ) -> Result<(), ErrorBody> {
-        let permit = self.permit()?;
+        let permit = match (&task, self.permit()?) {
+            (Task::Work(Work::Exec(..)), _) => Permit::Later(self.runtime.running.clone()),
+            (_, permit) => Permit::Held(permit),
+        };
         let (ticket, cancel) = self.take_off(state, ticket);
         let (reply, answer) = oneshot::channel();
         // One event ahead: what a slow reader has not taken stays in the child's pipe, or unsearched.

@@ -285,3 +285,31 @@ fn an_open_that_is_cancelled_leaves_no_handle() {
         wire.output("workspace.list", json!({}))["workspaces"].as_array().unwrap().len() == 1
     });
 }
+
+#[test]
+fn execs_in_line_for_a_place_shut_out_no_other_tool() {
+    let daemon = Daemon::start();
+    // All 256 children, and the whole line of 1 024.
+    let mut crowd: Vec<_> = (0..10).map(|_| daemon.connect()).collect();
+    for wire in &mut crowd {
+        for _ in 0..128 {
+            wire.start("exec", json!({"program": SLEEP, "args": ["60"]}));
+        }
+    }
+    let mut wire = daemon.connect();
+    wait_until("all are admitted", || {
+        let stats = wire.output("server.stats", json!({}));
+        (&stats["running"], &stats["children"]) == (&json!(1280), &json!(256))
+    });
+    assert_eq!(code(&wire.call("list", json!({}))), "completed");
+    wire.start("exec", json!({"program": SLEEP, "args": ["60"]}));
+    let mut other = daemon.connect();
+    wait_until("the line is full for one", || {
+        other.output("server.stats", json!({}))["tools"]["exec"]["rejected"] == 1
+    });
+    drop(crowd);
+    wait_until("those who left are gone", || {
+        let stats = other.output("server.stats", json!({}));
+        stats["running"].as_u64().unwrap() <= 1
+    });
+}
