@@ -361,3 +361,23 @@ fn nothing_outlives_a_daemon_whose_helper_was_killed_before() {
         wait_until("nothing outlives the daemon", || !pids.iter().any(|&pid| is_alive(pid)));
     }
 }
+
+#[test]
+fn a_tree_that_stops_or_kills_its_keeper_dies_all_the_same() {
+    let daemon = Daemon::start_with(&[], &[("AXLR_CONTAINMENT", "keeper")]);
+    if !held_by(&daemon, "keeper") {
+        return;
+    }
+    let mut wire = daemon.connect();
+    for signal in ["STOP", "KILL"] {
+        let script = format!("setsid sleep 60 & echo $! > pid; kill -{signal} $PPID; sleep 60");
+        let id = wire.start("exec", json!({"program": "/bin/sh", "args": ["-c", script]}));
+        let pid = pid_in(&daemon.root().join("pid"));
+        wire.start("request.cancel", json!({"request_id": id}));
+        wire.receive();
+        wire.receive();
+        wait_until("the tree is gone", || !is_alive(pid));
+        std::fs::remove_file(daemon.root().join("pid")).unwrap();
+    }
+    assert_eq!(code(&wire.call("exec", json!({"program": "/bin/true"}))), "completed");
+}

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 use tokio::io::Interest;
 
 use super::clone;
@@ -196,10 +196,15 @@ impl Keepers<'_> {
         }
     }
 
-    /// Reaps whoever has ended; false when nobody is left.
+    /// Reaps whoever has ended; false when nobody is left. A keeper that somebody stopped, its own tree perhaps, goes on.
     fn reap(&mut self) -> bool {
         loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
+            match rustix::process::wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+                Ok(Some((pid, status))) if status.stopped() => {
+                    if self.pids.contains(&Some(pid)) {
+                        let _ = rustix::process::kill_process(pid, Signal::CONT);
+                    }
+                }
                 Ok(Some((pid, status))) => {
                     if let Some(place) = self.pids.iter_mut().find(|place| **place == Some(pid)) {
                         *place = None;
