@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axlr_protocol::limits;
 use axlr_protocol::tool::{ExecArguments, ExecOutput};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::check::{self, Bound, quoted, without_nul};
 use super::{Error, Events, Kind};
@@ -133,8 +134,11 @@ pub async fn exec(
     controls: Option<Controls>,
 ) -> Result<Finished, Error> {
     let Exec { program, arguments, cwd, env, stdin, stdin_open, timeout, max_output_bytes } = exec;
-    let directory =
-        open_cwd(&setting.workspace, cwd.as_ref()).map_err(|error| cwd_fault(cwd.as_ref(), error))?;
+    let directory = tokio::select! {
+        opened = open_cwd(&setting.workspace, cwd.as_ref()) => opened,
+        () = cancel.cancelled() => return Err(cancelled("")),
+    };
+    let directory = directory.map_err(|error| cwd_fault(cwd.as_ref(), error))?;
     let mut environment = BTreeMap::clone(&setting.env);
     environment.extend(env);
     let name = quoted(&program);
@@ -171,11 +175,15 @@ fn parse_cwd(cwd: &str) -> Result<Option<WorkspacePath>, Error> {
 }
 
 /// A handle of the directory, opened beneath the workspace.
-fn open_cwd(workspace: &Workspace, cwd: Option<&WorkspacePath>) -> io::Result<OwnedFd> {
-    match cwd {
-        None => workspace.handle().try_clone_to_owned(),
-        Some(cwd) => workspace.dir().open_dir(cwd.as_str()).map(OwnedFd::from),
+async fn open_cwd(workspace: &Arc<Workspace>, cwd: Option<&WorkspacePath>) -> io::Result<OwnedFd> {
+    let Some(cwd) = cwd else { return workspace.handle().try_clone_to_owned() };
+    let (workspace, cwd) = (workspace.clone(), cwd.clone());
+    let open = move || workspace.dir().open_dir(cwd.as_str()).map(OwnedFd::from);
+    // A file system that does not answer must not hold a thread that others need; a runtime with one has no others.
+    if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+        return open();
     }
+    tokio::task::spawn_blocking(open).await.map_err(io::Error::other)?
 }
 
 fn cwd_fault(cwd: Option<&WorkspacePath>, error: io::Error) -> Error {

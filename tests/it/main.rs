@@ -7,6 +7,7 @@ mod support;
 mod cli;
 mod frames;
 mod house;
+mod hung;
 mod life;
 mod once;
 mod requests;
