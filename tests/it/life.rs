@@ -381,3 +381,21 @@ fn a_tree_that_stops_or_kills_its_keeper_dies_all_the_same() {
     }
     assert_eq!(code(&wire.call("exec", json!({"program": "/bin/true"}))), "completed");
 }
+
+#[test]
+fn daemons_that_start_at_once_do_not_sweep_each_others_groups() {
+    if !held_by(&Daemon::start(), "cgroup") {
+        return;
+    }
+    for _ in 0..5 {
+        let start = || Daemon::start_with(&[], &[("AXLR_CONTAINMENT", "cgroup")]);
+        std::thread::scope(|scope| {
+            let starts: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+            for daemon in starts {
+                let daemon = daemon.join().unwrap();
+                let mut wire = daemon.connect();
+                assert_eq!(code(&wire.call("exec", json!({"program": "/bin/true"}))), "completed");
+            }
+        });
+    }
+}

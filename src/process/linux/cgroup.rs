@@ -33,6 +33,9 @@ const END_ROUNDS: usize = 2_000;
 const END_ROUND_MS: i64 = 5;
 /// The same for the group of a daemon that is long dead, which mostly is empty.
 const STALE_ROUNDS: usize = 4;
+/// How often a daemon's group is made anew when another daemon that starts takes it for one that was left: between
+/// mkdir(2) and flock(2) it looks like that.
+const START_ATTEMPTS: usize = 16;
 /// How many idle groups are asked whether they are empty before a new one is made.
 const IDLE_TRIES: usize = 8;
 
@@ -75,8 +78,17 @@ impl Groups {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let parent = rustix::fs::open(&path, flags, Mode::empty())?;
         remove_stale(&parent);
-        let base = make_base(parent)?;
-        match Self::on(base) {
+        for _ in 1..START_ATTEMPTS {
+            match Self::below(parent.try_clone()?) {
+                Err(error) if was_swept(&error) => {}
+                other => return other,
+            }
+        }
+        Self::below(parent)
+    }
+
+    fn below(parent: OwnedFd) -> io::Result<Arc<Self>> {
+        match Self::on(make_base(parent)?) {
             Ok(groups) => Ok(Arc::new(groups)),
             Err((base, error)) => {
                 remove(base.parent.as_fd(), &base.name, DEPTH_MAX);
@@ -308,6 +320,12 @@ fn open_group(parent: BorrowedFd, name: &CStr) -> io::Result<Files> {
     let kill = open(c"cgroup.kill", OFlags::WRONLY)?;
     let events = open(c"cgroup.events", OFlags::RDONLY)?;
     Ok((directory, kill, events))
+}
+
+/// Whether a new group was locked or removed by another daemon's [`remove_stale`].
+fn was_swept(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NODEV | Errno::WOULDBLOCK))
 }
 
 fn make_base(parent: OwnedFd) -> io::Result<Base> {
