@@ -10,7 +10,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 
 use super::command::Order;
 use super::system::Mechanism;
-use super::{Child, Command, Input, StartError};
+use super::{Child, Command, Input, StartError, disposition};
 
 /// How the trees of children are to be held.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,6 +61,7 @@ impl Containment {
     ///
     /// Source: SPEC §8.
     pub fn start(preference: Preference) -> io::Result<Self> {
+        disposition::heed_children();
         Ok(Self::with(Mechanism::start(preference)?))
     }
 
@@ -78,6 +79,7 @@ impl Containment {
 
     /// Only process groups: for the process that answers one request.
     pub fn group() -> Self {
+        disposition::heed_children();
         Self::with(Mechanism::group())
     }
 

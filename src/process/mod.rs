@@ -28,6 +28,7 @@ mod command;
 mod containment;
 mod controls;
 mod descriptors;
+mod disposition;
 mod error;
 mod feed;
 mod resident;

@@ -14,3 +14,4 @@ mod requests;
 mod settings;
 mod socket;
 mod streams;
+mod surroundings;
