@@ -1,5 +1,7 @@
 //! Small requests over the socket: what the daemon adds to the system calls.
 
+#![allow(clippy::unwrap_used, reason = "a bench that can't be set up has nothing better to do than to end")]
+
 mod support;
 
 use std::fs::File;

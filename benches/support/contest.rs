@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 /// One way of doing the work.
 pub(crate) struct Contestant<'a> {
     pub(crate) name: &'static str,
-    /// Does the operation so many times and records how long each took.
-    act: Box<dyn FnMut(usize, &mut Vec<Duration>) + 'a>,
+    act: Act<'a>,
 }
+
+/// Does the operation so many times and records how long each took.
+type Act<'a> = Box<dyn FnMut(usize, &mut Vec<Duration>) + 'a>;
 
 impl<'a> Contestant<'a> {
     /// Every operation is timed by itself.

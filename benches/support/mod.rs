@@ -4,8 +4,7 @@
 //! A virtual machine changes its pace within minutes, so that a number by itself says little. What is promised are
 //! ratios: both sides do short turns one after the other in the same run, and the run is made twice.
 
-#![allow(dead_code, reason = "each bench uses its part")]
-#![allow(clippy::unwrap_used, reason = "a bench that can't be set up has nothing better to do than to end")]
+#![allow(dead_code, unused_imports, reason = "each bench uses its part")]
 
 pub(crate) mod contest;
 pub(crate) mod daemon;

@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
 /// Room for what one read(2) takes.
@@ -105,6 +106,8 @@ pub(crate) struct Wire {
     stream: UnixStream,
     framing: Framing,
     buffer: Vec<u8>,
+    /// What [`Wire::line`] has read beyond its line.
+    rest: Vec<u8>,
 }
 
 impl Wire {
@@ -112,8 +115,13 @@ impl Wire {
         Self::new(UnixStream::connect(socket).unwrap(), Framing::of(encoding))
     }
 
+    /// `None` when nobody listens there yet.
+    pub(crate) fn try_connect(socket: &Path, encoding: Encoding) -> Option<Self> {
+        UnixStream::connect(socket).ok().map(|stream| Self::new(stream, Framing::of(encoding)))
+    }
+
     pub(crate) fn new(stream: UnixStream, framing: Framing) -> Self {
-        Self { stream, framing, buffer: vec![0; BUFFER_BYTES] }
+        Self { stream, framing, buffer: vec![0; BUFFER_BYTES], rest: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, frames: &[u8]) {
@@ -150,15 +158,23 @@ impl Wire {
         }
     }
 
-    /// One JSON line; for what is not measured.
+    /// One JSON line, for what is looked at. Not to be mixed with [`Wire::receive`] while more may come.
     pub(crate) fn line(&mut self) -> Vec<u8> {
-        let mut line = Vec::new();
-        let mut byte = [0];
-        while byte != *b"\n" {
-            self.stream.read_exact(&mut byte).unwrap();
-            line.push(byte[0]);
+        loop {
+            if let Some(end) = memchr(b'\n', &self.rest) {
+                let behind = self.rest.split_off(end + 1);
+                return std::mem::replace(&mut self.rest, behind);
+            }
+            let count = self.stream.read(&mut self.buffer).unwrap();
+            assert!(count > 0, "the server has closed the connection");
+            self.rest.extend_from_slice(&self.buffer[..count]);
         }
-        line
+    }
+
+    /// Whether there is something to read.
+    pub(crate) fn is_ready(&self) -> bool {
+        let mut watched = [PollFd::new(&self.stream, PollFlags::IN)];
+        poll(&mut watched, Some(&Timespec::default())).unwrap() > 0
     }
 
     /// Asks in JSON before anything is measured, and returns the whole response.
