@@ -5,6 +5,8 @@
 //! directories, so nothing outside is consulted; as in git, an ignore file that is a symlink is not followed. Only
 //! the rules come from the `ignore` crate, which opens no path here.
 
+use std::borrow::Cow;
+
 use axlr_protocol::limits;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -166,7 +168,7 @@ fn compile_block(lines: &[&str], blocks: &mut Vec<Gitignore>) {
     let mut builder = GitignoreBuilder::new("");
     for line in lines {
         // A line that is no glob has no meaning.
-        let _ = builder.add_line(None, line);
+        let _ = builder.add_line(None, &literal_braces(line));
     }
     match builder.build() {
         Ok(block) if block.is_empty() => {}
@@ -179,6 +181,38 @@ fn compile_block(lines: &[&str], blocks: &mut Vec<Gitignore>) {
         }
         Err(_) => {}
     }
+}
+
+/// To git a brace is a character like any other; to the `ignore` crate it would begin alternatives. gitignore(5).
+fn literal_braces(line: &str) -> Cow<'_, str> {
+    if !line.contains(['{', '}']) {
+        return Cow::Borrowed(line);
+    }
+    let mut literal = String::with_capacity(line.len() + 4);
+    let mut rest = line;
+    while let Some(at) = rest.find(['\\', '[', '{', '}']) {
+        let (plain, special) = rest.split_at(at);
+        literal.push_str(plain);
+        let length = match special.as_bytes()[0] {
+            b'\\' => 1 + special.chars().nth(1).map_or(0, char::len_utf8),
+            b'[' => class_length(special),
+            _ => {
+                literal.push('\\');
+                1
+            }
+        };
+        literal.push_str(&special[..length]);
+        rest = &special[length..];
+    }
+    literal.push_str(rest);
+    Cow::Owned(literal)
+}
+
+/// The length of the character class that begins here; 1 when nothing closes it. In a class braces are literal already.
+fn class_length(text: &str) -> usize {
+    let first = 1 + usize::from(text[1..].starts_with(['!', '^']));
+    let from = first + usize::from(text[first..].starts_with(']'));
+    text[from..].find(']').map_or(1, |end| from + end + 1)
 }
 
 #[cfg(test)]

@@ -136,3 +136,12 @@ fn what_is_no_file_has_no_rules() {
     let root = tree(&[(".gitignore/x", ""), (".ignore/y", ""), (".git/info/exclude/z", ""), ("a", "")]);
     assert_eq!(listed(root.path(), "").1, 0);
 }
+
+#[test]
+fn braces_are_literal() {
+    let files = |rules| [(".gitignore", rules), ("a", ""), ("b{", ""), ("{a,b}", ""), ("}", "")];
+    check(&files("{a,b}\n"), &["a", "b{", "}"], 1);
+    check(&files("\\{a,b\\}\n"), &["a", "b{", "}"], 1);
+    check(&files("?{\n[}]\n"), &["a", "{a,b}"], 2);
+    check(&files("[]{]a*\n[^}]{\n{[\n"), &["a", "}"], 2);
+}
