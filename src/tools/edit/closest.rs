@@ -2,8 +2,12 @@
 //!
 //! Both texts are folded: case, indentation, white space at line ends and the amount of white space elsewhere go, each
 //! byte that is left knows where it came from. The longest beginning (or end) of the folded wanted text that occurs in
-//! the folded file is the closest place; from there the raw texts are compared. The longest one is found by bisection,
-//! so the cost is that of some forty linear searches, whatever the texts are.
+//! the folded file is the closest place; where neither end is alike, the longest line or word of it that occurs. From
+//! there the raw texts are compared. The longest beginning is found by bisection, so the cost is that of some seventy
+//! linear searches at most, whatever the texts are.
+
+use std::cmp::Reverse;
+use std::ops::Range;
 
 use memchr::memmem;
 
@@ -11,6 +15,9 @@ use crate::tools::check;
 
 /// So many folded bytes in common are a candidate, and half of a shorter text.
 const CANDIDATE_BYTES: usize = 8;
+
+/// How many lines and words from the midst of a text are looked for, the longest first.
+const MIDST_PIECES: usize = 32;
 
 /// How much of either text a difference shows, in characters.
 const EXCERPT_CHARS: usize = 24;
@@ -49,7 +56,7 @@ fn closest(text: &str, wanted: &str) -> Option<Place> {
     let (hay, needle) = (&folded_text.bytes, &folded_wanted.bytes);
     let beginning = longest(needle.len(), |length| memmem::find(hay, &needle[..length]));
     let end = longest(needle.len(), |length| memmem::find(hay, &needle[needle.len() - length..]));
-    let is_candidate = |length: usize| length >= CANDIDATE_BYTES || length * 2 >= needle.len();
+    let is_candidate = |length: usize| is_candidate(length, needle.len());
     match (beginning, end) {
         (Some((length, at)), other)
             if is_candidate(length) && other.is_none_or(|(other, _)| length >= other) =>
@@ -60,8 +67,35 @@ fn closest(text: &str, wanted: &str) -> Option<Place> {
             let from = folded_wanted.origins[needle.len() - length];
             backward(text, wanted, folded_text.origins[at], from)
         }
-        _ => None,
+        _ => {
+            let (piece, at) =
+                pieces(needle).find_map(|piece| Some((piece.start, memmem::find(hay, &needle[piece])?)))?;
+            backward(text, wanted, folded_text.origins[at], folded_wanted.origins[piece])
+        }
     }
+}
+
+fn is_candidate(length: usize, whole: usize) -> bool {
+    length >= CANDIDATE_BYTES || length * 2 >= whole
+}
+
+/// The lines and words of a folded text that are long enough to mean something, the longest first.
+fn pieces(needle: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let text = str::from_utf8(needle).unwrap_or_default();
+    let mut pieces = Vec::new();
+    let is_line_end = |character: char| character == '\n';
+    let is_in_no_word = |character: char| !character.is_alphanumeric() && character != '_';
+    for is_border in [&is_line_end as &dyn Fn(char) -> bool, &is_in_no_word] {
+        let mut begin = 0;
+        for piece in text.split_inclusive(is_border) {
+            let length = piece.trim_end_matches(is_border).len();
+            pieces.push(begin..begin + length);
+            begin += piece.len();
+        }
+    }
+    pieces.retain(|piece| !piece.is_empty() && is_candidate(piece.len(), needle.len()));
+    pieces.sort_by_key(|piece| Reverse(piece.len()));
+    pieces.into_iter().take(MIDST_PIECES)
 }
 
 /// The greatest length that is found, with its place; whatever is found for one length is found for each shorter one.
@@ -112,11 +146,16 @@ fn backward(text: &str, wanted: &str, at: usize, from: usize) -> Option<Place> {
     }
 }
 
-/// The first difference on the lines whose last one was found, when both lines are known from their beginning.
+/// The first difference on the lines whose last one was found, when the wanted line is known from its beginning.
 fn begin_of_difference(text: &str, wanted: &str, last: (usize, usize)) -> (usize, usize) {
-    let Some(newline) = wanted[..last.1].rfind('\n') else { return last };
-    let mut first = (text[..last.0].rfind('\n').map_or(0, |newline| newline + 1), newline + 1);
-    for (have, want) in text[first.0..last.0].chars().zip(wanted[first.1..last.1].chars()) {
+    // Where one line is longer towards its beginning, the last difference is the other one's line before.
+    let line = |text: &str, at: usize| match text[at..].starts_with('\n') {
+        true => Some(at + 1),
+        false => text[..at].rfind('\n').map(|newline| newline + 1),
+    };
+    let Some(wanted_line) = line(wanted, last.1) else { return last };
+    let mut first = (line(text, last.0).unwrap_or(0), wanted_line);
+    for (have, want) in text[first.0..].chars().zip(wanted[first.1..].chars()) {
         if have != want {
             return first;
         }

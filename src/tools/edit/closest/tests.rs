@@ -111,3 +111,43 @@ proptest! {
         prop_assert!(describe(&text, &wanted).unwrap().contains("case"));
     }
 }
+
+#[test]
+fn a_text_that_is_alike_in_the_midst_only_has_a_closest_place_too() {
+    let file = "use a;\n\nfn total(list: &[u32]) -> u32 {\n\tlist.iter().sum()\n}\n";
+    for (text, wanted, expected) in [
+        (
+            file,
+            "pub fn sum(list: &[u32]) {\n    list.iter().sum()\n}}",
+            "the closest candidate is on line 3; the first difference is on line 4, column 1: \
+             the file has 1 tab where old_text has 4 spaces",
+        ),
+        (
+            "say \u{201c}quoted\u{201d}\n",
+            "\"quoted\"",
+            "the closest candidate is on line 1; the first difference is on line 1, column 5: \
+             the file has \"\u{201c}quoted\u{201d}\" where old_text has \"\\\"quoted\\\"\"",
+        ),
+        (
+            "before\n  the very same line\nbehind\n",
+            "other\n    the very same line\nelse",
+            "the closest candidate is on line 1; the first difference is on line 2, column 3: \
+             the file has 2 spaces where old_text has 4 spaces",
+        ),
+        (
+            "before\n    the very same line\nbehind\n",
+            "other\n  the very same line\nelse",
+            "the closest candidate is on line 1; the first difference is on line 2, column 3: \
+             the file has 4 spaces where old_text has 2 spaces",
+        ),
+        (
+            "alpha\nthe very same line\nomega\n",
+            "gamma\nthe very same line\ndelta ray",
+            "the closest candidate is on line 1; the first difference is on line 1, column 4: \
+             the file has \"ha\" where old_text has \"ma\"",
+        ),
+    ] {
+        assert_eq!(describe(text, wanted).as_deref(), Some(expected), "{wanted:?}");
+    }
+    assert_eq!(describe("some text\n", "[entirely] (different) {words}"), None);
+}
