@@ -199,8 +199,13 @@ fn cwd_fault(cwd: Option<&WorkspacePath>, error: io::Error) -> Error {
         }
         _ => (Kind::Filesystem, "cannot be used"),
     };
-    let cwd = cwd.map_or(".", WorkspacePath::as_str);
-    Error::new(kind, format!("cwd {} {reason}", quoted(cwd))).with_source(error)
+    let cwd = quoted(cwd.map_or(".", WorkspacePath::as_str));
+    let message = match kind {
+        // The other reasons say it all.
+        Kind::Filesystem => format!("cwd {cwd} {reason}: {error}"),
+        _ => format!("cwd {cwd} {reason}"),
+    };
+    Error::new(kind, message).with_source(error)
 }
 
 fn start_fault(program: &str, error: StartError) -> Error {

@@ -49,7 +49,9 @@ impl Write {
         let overwrite = arguments.overwrite.unwrap_or(false);
         let rule = match (arguments.mode, overwrite, expected) {
             (WriteMode::Create, true, _) => {
-                return Err(conflicting("overwrite goes with mode \"replace\" only"));
+                return Err(conflicting(
+                    "overwrite true goes with mode \"replace\", not with mode \"create\"",
+                ));
             }
             (WriteMode::Create, false, Some(_)) => {
                 return Err(conflicting("mode \"create\" replaces nothing, so it takes no expected_sha256"));

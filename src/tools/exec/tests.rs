@@ -136,7 +136,9 @@ async fn cwd_is_resolved_beneath_the_workspace() {
         let expected = format!("{}\n", root.join(real).display()).replace("/\n", "\n");
         assert_eq!(run(&setting, in_cwd(cwd)).await, Ok(output(0, &expected)), "{cwd}");
     }
+    let long = "n".repeat(300);
     for (cwd, kind, words) in [
+        (long.as_str(), Kind::Filesystem, "cannot be used: File name too long"),
         ("missing", Kind::NotFound, "cwd \"missing\" does not exist"),
         ("f", Kind::InvalidPath, "cwd \"f\" is not a directory"),
         ("out", Kind::InvalidPath, "cwd \"out\" leads outside the workspace"),

@@ -93,3 +93,10 @@ fn a_refusal_names_member_and_limit() {
         format!("expected_sha256 \"{}\"… must be 64 lower-case hex digits", "x".repeat(80))
     );
 }
+
+#[test]
+fn members_that_do_not_go_together_are_named_with_their_values() {
+    let create = WriteArguments { overwrite: Some(true), ..arguments(WriteMode::Create) };
+    let error = Write::parse(create).unwrap_err();
+    assert_eq!(error.message, "overwrite true goes with mode \"replace\", not with mode \"create\"");
+}
