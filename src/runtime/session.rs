@@ -3,6 +3,10 @@
 //! A request is answered at once by [`Session::submit`], or later through the [`Outlet`]. Each is answered exactly
 //! once, and its id is free again before the answer is out.
 
+mod flying;
+mod holdings;
+mod plan;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -11,16 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use axlr_protocol::decode::Malformed;
-use axlr_protocol::tool::{PluginsListOutput, WorkspaceCloseArguments, WorkspaceOpenArguments};
-use axlr_protocol::{Call, Code, ErrorBody, Event, EventBody, Output, Request, Response, Tool};
-use ractor::MessagingErr;
-use tokio::sync::{mpsc, oneshot};
+use axlr_protocol::tool::PluginsListOutput;
+use axlr_protocol::{Code, ErrorBody, Event, Output, Request, Response, Tool};
 
-use crate::actors::{Answer, Job, Permit, SupervisorMsg, Work, WorkspaceEntry, WorkspaceMsg, WriterMsg};
+use self::holdings::Held;
+use self::plan::{Plan, Planned, Task};
+use crate::actors::{Answer, Work, WorkspaceEntry};
 use crate::cancel::Cancel;
-use crate::capacity::CANCEL_GRACE;
 use crate::error::{failure, lost, refusal};
-use crate::tools::{self, Edit, Exec, ExecHandle, List, Mutation, Read, Search, Write};
+use crate::tools::{self, ExecHandle};
 
 /// Where a session's answers and events go: the door's side of it.
 pub trait Outlet: Send + Sync + 'static {
@@ -67,11 +70,6 @@ pub(super) struct Flight {
     workspace: Option<String>,
 }
 
-struct Held {
-    entry: Arc<WorkspaceEntry>,
-    opens: u64,
-}
-
 struct Waiting {
     admitted: Admitted,
     bytes: usize,
@@ -84,16 +82,6 @@ struct Admitted {
     workspace: Option<String>,
     stream: bool,
     plan: Plan,
-}
-
-enum Plan {
-    Work(Work),
-    Mutate(Box<Mutation>),
-    PluginsList,
-    PluginsCall { plugin: String },
-    Open(WorkspaceOpenArguments),
-    List,
-    Close(WorkspaceCloseArguments),
 }
 
 /// When a request's work began.
@@ -210,7 +198,7 @@ impl Inner {
     fn take(self: &Arc<Self>, request: Request, bytes: usize, began: Began) -> Option<Response> {
         let Request { request_id, workspace, stream, call } = request;
         let tool = call.tool();
-        let plan = match plan(call, stream) {
+        let plan = match plan::plan(call, stream) {
             Ok(Planned::Control(call)) => return self.control(request_id, call, began),
             Ok(Planned::Plan(plan)) => plan,
             Err(error) => return Some(self.response(request_id, tool, began, Err(failure(error)))),
@@ -260,173 +248,87 @@ impl Inner {
     /// Starts a request: answers it, or makes it a flight.
     fn start(self: &Arc<Self>, state: &mut State, admitted: Admitted, began: Began) -> Option<Response> {
         let Admitted { request_id, tool, workspace, stream, plan } = admitted;
-        let outcome = match self.try_start(state, &request_id, tool, workspace, stream, plan, began) {
+        let ticket = Ticket { request_id, tool, serial: self.runtime.serial(), began };
+        let outcome = match self.carry_out(state, &ticket, workspace.as_deref(), stream, plan) {
             Ok(Some(output)) => Ok(output),
             Ok(None) => return None,
             Err(error) => Err(error),
         };
-        Some(self.response(request_id, tool, began, outcome))
+        Some(self.response(ticket.request_id, tool, began, outcome))
     }
 
     /// `None` when the answer will come through the outlet.
-    #[expect(clippy::too_many_arguments, reason = "the members of one admitted request, taken apart")]
-    fn try_start(
+    fn carry_out(
         self: &Arc<Self>,
         state: &mut State,
-        request_id: &str,
-        tool: Tool,
-        workspace: Option<String>,
+        ticket: &Ticket,
+        workspace: Option<&str>,
         stream: bool,
         plan: Plan,
-        began: Began,
     ) -> Result<Option<Output>, ErrorBody> {
         if !self.runtime.is_running() {
             return Err(shutting_down());
         }
-        let ticket = |serial| Ticket { request_id: request_id.to_owned(), tool, serial, began };
         match plan {
-            Plan::Work(work) => {
-                let entry = self.workspace(state, workspace.as_deref())?;
-                if let Work::Read(read) = &work
+            Plan::Task(task) => {
+                let entry = self.workspace(state, workspace)?;
+                if let Task::Work(Work::Read(read)) = &task
                     && let Some(result) = tools::read_cached(&entry.root, read)
                 {
                     return result.map(|output| Some(Output::Read(output))).map_err(failure);
                 }
-                self.launch(state, ticket(self.runtime.serial()), entry, Task::Work(work), stream)?;
-                Ok(None)
-            }
-            Plan::Mutate(mutation) => {
-                let entry = self.workspace(state, workspace.as_deref())?;
-                self.launch(state, ticket(self.runtime.serial()), entry, Task::Mutate(mutation), stream)?;
-                Ok(None)
+                self.launch(state, ticket, entry, task, stream)?;
             }
             Plan::PluginsList => {
-                self.workspace(state, workspace.as_deref())?;
-                Ok(Some(Output::PluginsList(PluginsListOutput::default())))
+                self.workspace(state, workspace)?;
+                return Ok(Some(Output::PluginsList(PluginsListOutput::default())));
             }
             Plan::PluginsCall { plugin } => {
-                self.workspace(state, workspace.as_deref())?;
-                Err(refusal(
-                    Code::UnknownPlugin,
-                    format!("no plugin {plugin:?} is registered in this workspace"),
-                ))
+                self.workspace(state, workspace)?;
+                let message = format!("no plugin {plugin:?} is registered in this workspace");
+                return Err(refusal(Code::UnknownPlugin, message));
             }
             Plan::Open(arguments) => {
                 let permit = self.permit()?;
-                let (ticket, cancel) = self.take_off(state, ticket(self.runtime.serial()));
-                let session = self.clone();
-                tokio::spawn(async move {
+                self.fly(state, ticket, async move |session, cancel| {
                     let answer = session.open(arguments, &cancel).await;
                     drop(permit);
-                    session.land(ticket, answer);
+                    answer
                 });
-                Ok(None)
             }
-            Plan::List => {
-                let (ticket, _) = self.take_off(state, ticket(self.runtime.serial()));
-                let session = self.clone();
-                tokio::spawn(async move {
-                    let answer = session.list_workspaces().await;
-                    session.land(ticket, answer);
-                });
-                Ok(None)
-            }
+            Plan::List => self.fly(state, ticket, async |session, _| session.list_workspaces().await),
             Plan::Close(arguments) => {
                 let id = self.give_back(state, &arguments.workspace)?;
-                let (ticket, _) = self.take_off(state, ticket(self.runtime.serial()));
-                let session = self.clone();
-                tokio::spawn(async move {
-                    let answer = session.close_workspace(id).await;
-                    session.land(ticket, answer);
-                });
-                Ok(None)
+                self.fly(state, ticket, async move |session, _| session.close_workspace(id).await);
             }
         }
+        Ok(None)
     }
 
-    /// Sends work to its workspace and waits for the answer in a task of its own.
-    fn launch(
+    /// Answers a request in a task of its own.
+    fn fly<F>(
         self: &Arc<Self>,
         state: &mut State,
-        ticket: Ticket,
-        entry: Arc<WorkspaceEntry>,
-        mut task: Task,
-        stream: bool,
-    ) -> Result<(), ErrorBody> {
-        let permit = match (&task, self.permit()?) {
-            (Task::Work(Work::Exec(..)), _) => Permit::Later(self.runtime.running.clone()),
-            (_, permit) => Permit::Held(permit),
-        };
-        let (ticket, cancel) = self.take_off(state, ticket);
-        let (reply, answer) = oneshot::channel();
-        // One event ahead: what a slow reader has not taken stays in the child's pipe, or unsearched.
-        let (sender, events) = if stream { Some(mpsc::channel(1)).unzip() } else { (None, None) };
-        if let Some(flight) = state.flights.get_mut(&ticket.request_id) {
-            flight.workspace = Some(entry.id.clone());
-            if let Task::Work(Work::Exec(_, controls)) = &mut task {
-                let (handle, side) = tools::controls();
-                if state.input_ended {
-                    // It waited in line while the input ended.
-                    handle.end_of_input();
-                }
-                flight.exec = Some(handle);
-                *controls = Some(side);
-            }
-        }
-        let manner = match &task {
-            Task::Work(Work::Read(_) | Work::Search(_) | Work::List(_)) => Manner::Abandonable,
-            Task::Work(Work::Exec(..)) => Manner::Responsive,
-            Task::Mutate(_) => Manner::Ordered,
-        };
-        let job = Job {
-            session: self.id,
-            serial: ticket.serial,
-            cancel: cancel.clone(),
-            events: sender,
-            permit,
-            reply: reply.into(),
-        };
-        let flying = Flying { entry, cancel, answer, events, manner };
-        // Sent here, under the session's lock, so that the order of requests is the order of their arrival.
-        let undelivered = flying.send(task, job);
-        tokio::spawn(self.clone().follow(ticket, flying, undelivered));
-        Ok(())
-    }
-
-    async fn follow(self: Arc<Self>, ticket: Ticket, flying: Flying, undelivered: Option<(Task, Job)>) {
-        let in_flight = InFlight::new(flying.entry.clone());
-        let answer = match self.deliver(&flying, undelivered).await {
-            Ok(()) => flying.answer(&self, &ticket).await,
-            Err(error) => Err(error),
-        };
-        drop(in_flight);
-        self.land(ticket, answer);
-    }
-
-    /// Delivers what a failed workspace did not take to the one that is born in its place.
-    async fn deliver(&self, flying: &Flying, undelivered: Option<(Task, Job)>) -> Result<(), ErrorBody> {
-        let Some((task, job)) = undelivered else { return Ok(()) };
-        let id = flying.entry.id.clone();
-        let revived = self.runtime.supervisor.call(|reply| SupervisorMsg::Revive { id, reply }, None).await;
-        let lives = matches!(revived, Ok(ractor::rpc::CallResult::Success(true)));
-        if !lives || flying.send(task, job).is_some() {
-            return Err(refusal(
-                Code::InternalError,
-                "the workspace failed too often and is not available; nothing was done",
-            ));
-        }
-        Ok(())
+        ticket: &Ticket,
+        answer: impl FnOnce(Arc<Self>, Cancel) -> F,
+    ) where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let cancel = self.take_off(state, ticket);
+        let (session, ticket) = (self.clone(), ticket.clone());
+        let answer = answer(self.clone(), cancel);
+        tokio::spawn(async move { session.land(ticket, answer.await) });
     }
 
     /// Makes the request one that is in flight.
-    fn take_off(&self, state: &mut State, ticket: Ticket) -> (Ticket, Cancel) {
+    fn take_off(&self, state: &mut State, ticket: &Ticket) -> Cancel {
         let cancel = Cancel::new();
         let flight = Flight { serial: ticket.serial, cancel: cancel.clone(), exec: None, workspace: None };
         state.flights.insert(ticket.request_id.clone(), flight);
         state.running += 1;
         self.runtime.stats.running.fetch_add(1, Ordering::Relaxed);
         self.runtime.stats.began(ticket.tool);
-        (ticket, cancel)
+        cancel
     }
 
     /// Answers a request that was in flight and starts those that waited for its place.
@@ -485,68 +387,6 @@ impl Inner {
             let bound = self.runtime.config.capacity.running;
             refusal(Code::Overloaded, format!("the daemon runs {bound} requests already; try again later"))
         })
-    }
-
-    fn workspace(&self, state: &State, id: Option<&str>) -> Result<Arc<WorkspaceEntry>, ErrorBody> {
-        match id {
-            None => state.default.as_ref().or(self.runtime.roots.first()).cloned().ok_or_else(|| {
-                refusal(
-                    Code::UnknownWorkspace,
-                    "this connection has no default workspace; open one with workspace.open",
-                )
-            }),
-            Some(id) => {
-                let held = state.held.get(id).map(|held| &held.entry);
-                held.or_else(|| self.runtime.roots.iter().find(|root| root.id == id)).cloned().ok_or_else(
-                    || {
-                        refusal(
-                            Code::UnknownWorkspace,
-                            format!("workspace {} is not open here", tools::quoted(id)),
-                        )
-                    },
-                )
-            }
-        }
-    }
-
-    pub(super) fn hold(&self, entry: Arc<WorkspaceEntry>, as_default: bool) -> bool {
-        let mut state = self.lock();
-        if state.closed {
-            return false;
-        }
-        if as_default {
-            state.default = Some(entry.clone());
-        }
-        state.held.entry(entry.id.clone()).or_insert(Held { entry, opens: 0 }).opens += 1;
-        true
-    }
-
-    /// Takes one open out of the session's hands.
-    fn give_back(&self, state: &mut State, id: &str) -> Result<String, ErrorBody> {
-        let Some(held) = state.held.get_mut(id) else {
-            return Err(refusal(
-                Code::UnknownWorkspace,
-                format!("workspace {} was not opened by this connection", tools::quoted(id)),
-            ));
-        };
-        held.opens -= 1;
-        if held.opens == 0 {
-            state.held.remove(id);
-            if state.default.as_ref().is_some_and(|entry| entry.id == id) {
-                state.default = None;
-            }
-        }
-        Ok(id.to_owned())
-    }
-
-    /// Cancels what runs in a workspace that has ended.
-    pub(super) fn cancel_workspace(&self, id: &str) {
-        let state = self.lock();
-        state
-            .flights
-            .values()
-            .filter(|flight| flight.workspace.as_deref() == Some(id))
-            .for_each(|flight| flight.cancel.cancel());
     }
 
     pub(super) fn cancel_all(&self) {
@@ -625,191 +465,4 @@ impl Inner {
 
 fn shutting_down() -> ErrorBody {
     refusal(Code::ShuttingDown, "the daemon is shutting down")
-}
-
-enum Planned {
-    Control(Call),
-    Plan(Plan),
-}
-
-/// Checks the arguments, as far as that reads no file, and tells control requests from the rest.
-fn plan(call: Call, stream: bool) -> Result<Planned, tools::Error> {
-    let work = match call {
-        Call::Read(arguments) => Work::Read(Read::parse(arguments)?),
-        Call::Write(arguments) => return Ok(mutation(Mutation::Write(Write::parse(arguments)?))),
-        Call::Edit(arguments) => return Ok(mutation(Mutation::Edit(Edit::parse(arguments)?))),
-        Call::Exec(arguments) => Work::Exec(Box::new(Exec::parse(arguments, stream)?), None),
-        Call::Search(arguments) => Work::Search(Box::new(Search::parse(arguments)?)),
-        Call::List(arguments) => Work::List(List::parse(arguments)?),
-        Call::PluginsList(_) => return Ok(Planned::Plan(Plan::PluginsList)),
-        Call::PluginsCall(arguments) => {
-            crate::plugins::check_call(&arguments)?;
-            return Ok(Planned::Plan(Plan::PluginsCall { plugin: arguments.plugin_id }));
-        }
-        Call::WorkspaceOpen(arguments) => {
-            super::control::check_open(&arguments)?;
-            return Ok(Planned::Plan(Plan::Open(arguments)));
-        }
-        Call::WorkspaceList(_) => return Ok(Planned::Plan(Plan::List)),
-        Call::WorkspaceClose(arguments) => return Ok(Planned::Plan(Plan::Close(arguments))),
-        Call::ServerPing(_)
-        | Call::ServerInfo(_)
-        | Call::ServerStats(_)
-        | Call::ServerStop(_)
-        | Call::RequestCancel(_)
-        | Call::ExecWrite(_)
-        | Call::ExecSignal(_) => return Ok(Planned::Control(call)),
-    };
-    Ok(Planned::Plan(Plan::Work(work)))
-}
-
-fn mutation(mutation: Mutation) -> Planned {
-    Planned::Plan(Plan::Mutate(Box::new(mutation)))
-}
-
-/// How a request reacts to its cancellation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
-    /// Without effects: when the file system hangs it is answered without its own word.
-    Abandonable,
-    /// Has a turn in the writer's order, which it may have to give back.
-    Ordered,
-    /// Answers for itself at once.
-    Responsive,
-}
-
-/// What an actor is to do.
-enum Task {
-    Work(Work),
-    Mutate(Box<Mutation>),
-}
-
-/// A request on its way through the actors.
-struct Flying {
-    entry: Arc<WorkspaceEntry>,
-    cancel: Cancel,
-    answer: oneshot::Receiver<Answer>,
-    events: Option<mpsc::Receiver<EventBody>>,
-    manner: Manner,
-}
-
-impl Flying {
-    /// `Some` gives back what could not be delivered: the actor has died.
-    fn send(&self, task: Task, job: Job) -> Option<(Task, Job)> {
-        match task {
-            Task::Work(work) => match self.entry.actor().cast(WorkspaceMsg::Run { work, job }) {
-                Err(MessagingErr::SendErr(WorkspaceMsg::Run { work, job })) => Some((Task::Work(work), job)),
-                _ => None,
-            },
-            Task::Mutate(mutation) => match self.entry.writer().cast(WriterMsg::Apply { mutation, job }) {
-                Err(MessagingErr::SendErr(WriterMsg::Apply { mutation, job })) => {
-                    Some((Task::Mutate(mutation), job))
-                }
-                _ => None,
-            },
-        }
-    }
-
-    async fn answer(mut self, session: &Inner, ticket: &Ticket) -> Answer {
-        let mut stream = Stream { session, ticket, seq: 0, unsent: Vec::new() };
-        let answer = loop {
-            tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => return self.after_cancel(stream).await,
-                event = next(&mut self.events) => match event {
-                    Some(body) => stream.send(body, &self.cancel).await,
-                    None => self.events = None,
-                },
-                answer = &mut self.answer => break answer,
-            }
-        };
-        // The tool has dropped its end; what it sent before is still to be passed on.
-        while let Some(events) = &mut self.events
-            && let Some(body) = events.recv().await
-        {
-            stream.send(body, &self.cancel).await;
-        }
-        stream.end(answer.unwrap_or_else(|_| Err(self.entry.lost())))
-    }
-
-    async fn after_cancel(mut self, mut stream: Stream<'_>) -> Answer {
-        // Nobody takes events any more: a tool that waits to send one ends. One that won the race has sent all of its.
-        let mut events = self.events.take();
-        events.iter_mut().for_each(mpsc::Receiver::close);
-        let answer = self.cancelled(stream.ticket.serial).await;
-        while let Some(body) = events.as_mut().and_then(|events| events.try_recv().ok()) {
-            stream.unsent.push(body);
-        }
-        stream.end(answer)
-    }
-
-    async fn cancelled(self, serial: u64) -> Answer {
-        if self.manner == Manner::Ordered {
-            let _ = self.entry.writer().cast(WriterMsg::Withdraw { serial });
-        }
-        if self.manner == Manner::Abandonable {
-            return match tokio::time::timeout(CANCEL_GRACE, self.answer).await {
-                Ok(answer) => answer.unwrap_or_else(|_| Err(self.entry.lost())),
-                Err(_) => Err(refusal(Code::Cancelled, "cancelled; the file system has not answered yet")),
-            };
-        }
-        self.answer.await.unwrap_or_else(|_| Err(self.entry.lost()))
-    }
-}
-
-/// The next event; never, when there is no stream.
-async fn next(events: &mut Option<mpsc::Receiver<EventBody>>) -> Option<EventBody> {
-    match events {
-        Some(events) => events.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-struct Stream<'a> {
-    session: &'a Inner,
-    ticket: &'a Ticket,
-    seq: u64,
-    /// What had no room before the cancel: a few events, since the tools are one ahead.
-    unsent: Vec<EventBody>,
-}
-
-impl Stream<'_> {
-    /// Hands an event out when there is room for it, or keeps it when the request is cancelled first.
-    async fn send(&mut self, body: EventBody, cancel: &Cancel) {
-        tokio::select! {
-            biased;
-            () = self.session.outlet.room(), if self.unsent.is_empty() => self.hand_out(body),
-            () = cancel.cancelled() => self.unsent.push(body),
-        }
-    }
-
-    fn hand_out(&mut self, body: EventBody) {
-        let event = Event { request_id: self.ticket.request_id.clone(), seq: self.seq, body };
-        self.session.outlet.event(self.ticket.serial, &event);
-        self.seq += 1;
-    }
-
-    /// The answer, after the events that it speaks of: one that was cancelled too late is whole.
-    fn end(mut self, answer: Answer) -> Answer {
-        if answer.is_ok() {
-            std::mem::take(&mut self.unsent).into_iter().for_each(|body| self.hand_out(body));
-        }
-        answer
-    }
-}
-
-/// Counts a request in its workspace.
-struct InFlight(Arc<WorkspaceEntry>);
-
-impl InFlight {
-    fn new(entry: Arc<WorkspaceEntry>) -> Self {
-        entry.in_flight.fetch_add(1, Ordering::AcqRel);
-        Self(entry)
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
-    }
 }
