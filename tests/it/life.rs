@@ -1,6 +1,6 @@
 //! Start, stop and sudden death.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -203,6 +203,56 @@ fn one_connection_on_stdin_and_stdout_speaks_the_same_protocol() {
         .collect();
     assert_eq!(answers.len(), 2);
     assert!(answers.iter().any(|answer| answer["output"]["content"] == "alpha\n"), "{answers:?}");
+}
+
+fn on_stdio(
+    folder: &std::path::Path,
+) -> (std::process::Child, std::process::ChildStdin, std::process::ChildStdout) {
+    let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_axlrd"))
+        .args(["--stdio", "--root"])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (stdin, stdout) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+    (process, stdin, stdout)
+}
+
+#[test]
+fn messagepack_on_stdio_is_answered_while_stdin_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut process, mut stdin, mut stdout) = on_stdio(folder.path());
+    let frame = rmp_serde::to_vec_named(&request("1", "server.ping", json!({}))).unwrap();
+    for _ in 0..2 {
+        stdin.write_all(&u32::try_from(frame.len()).unwrap().to_be_bytes()).unwrap();
+        stdin.write_all(&frame).unwrap();
+        let mut length = [0; 4];
+        stdout.read_exact(&mut length).unwrap();
+        let mut answer = vec![0; u32::from_be_bytes(length) as usize];
+        stdout.read_exact(&mut answer).unwrap();
+        let answer: Value = rmp_serde::from_slice(&answer).unwrap();
+        assert_eq!(answer["status"], "completed");
+    }
+    drop(stdin);
+    assert!(process.wait().unwrap().success());
+}
+
+#[test]
+fn the_last_answer_on_stdio_arrives_whole_however_slowly_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a"), "x".repeat(1 << 20)).unwrap();
+    let (mut process, mut stdin, mut stdout) = on_stdio(folder.path());
+    writeln!(stdin, "{}", request("1", "read", json!({"path": "a", "max_bytes": 1 << 20}))).unwrap();
+    drop(stdin);
+    // The pipe is full: from here on a daemon that trusts its writes would end.
+    wait_until("the pipe is full", || rustix::io::ioctl_fionread(&stdout).unwrap() >= 65_536);
+    let mut text = String::new();
+    stdout.read_to_string(&mut text).unwrap();
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["output"]["returned_bytes"], 1 << 20);
+    assert!(process.wait().unwrap().success());
 }
 
 #[test]
