@@ -51,7 +51,7 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A root could not be opened.
-    #[error("--root {path}: {source}")]
+    #[error("--root {path}")]
     Root {
         /// As it was given.
         path: String,

@@ -55,7 +55,7 @@ pub enum BindError {
         path: PathBuf,
     },
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Io {
         /// What it was about.
         path: PathBuf,

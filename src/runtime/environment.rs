@@ -26,7 +26,7 @@ pub enum EnvironmentError {
         reason: &'static str,
     },
     /// The file can't be read.
-    #[error("--env-file {path}: {source}")]
+    #[error("--env-file {path}")]
     File {
         /// The file.
         path: String,

@@ -44,3 +44,21 @@ fn a_host_that_ignores_its_children_still_learns_how_a_program_ended() {
         assert_eq!(answer["output"]["exit_code"], 7, "{answer}");
     }
 }
+
+#[test]
+fn a_write_past_the_file_size_limit_fails_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for mut command in doors(folder.path()) {
+        let limit = || {
+            let most = libc::rlimit { rlim_cur: 1 << 16, rlim_max: 1 << 16 };
+            // SAFETY: setrlimit(2) is async-signal-safe.
+            unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &most) };
+            Ok(())
+        };
+        // SAFETY: as above.
+        unsafe { command.pre_exec(limit) };
+        let arguments = json!({"path": "big", "content": "x".repeat(1 << 17), "mode": "create"});
+        assert_eq!(answer(command, "write", arguments)["error"]["code"], "filesystem_error");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use axlr::cancel::Cancel;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
 /// A cancellation for tools that ask for it between files and chunks.
@@ -16,6 +16,8 @@ pub(crate) fn as_flag() -> io::Result<Cancel> {
     let is_set = Arc::new(AtomicBool::new(false));
     flag::register(SIGINT, is_set.clone())?;
     flag::register(SIGTERM, is_set.clone())?;
+    // Past the file size limit a write fails, and is answered; unheard, the signal would end the process there.
+    flag::register(SIGXFSZ, Arc::default())?;
     Ok(Cancel::from_flag(is_set))
 }
 

@@ -205,12 +205,14 @@ fn read_file(named: Option<&Path>) -> anyhow::Result<File> {
     let Some(path) = named.map(Path::to_owned).or_else(default_file) else { return Ok(File::default()) };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        // /dev/null as $XDG_CONFIG_HOME says that there is none.
+        // /dev/null as $XDG_CONFIG_HOME says that there is none; a home that is somebody else's holds none for us.
         Err(error)
             if named.is_none()
                 && matches!(
                     error.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    std::io::ErrorKind::NotFound
+                        | std::io::ErrorKind::NotADirectory
+                        | std::io::ErrorKind::PermissionDenied
                 ) =>
         {
             return Ok(File::default());

@@ -120,6 +120,8 @@ struct Signals {
 impl Signals {
     fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("signals can't be heard");
+        // Heard once it stays so: past the file size limit a write fails, and is answered, and the daemon lives on.
+        drop(listen(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
