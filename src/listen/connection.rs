@@ -17,6 +17,7 @@ use axlr_protocol::{Request, Response, codec, limits};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 
+use super::glance::{Arrived, Glance};
 use super::hangup::Hangup;
 use super::outbox::Outbox;
 use crate::runtime::{Outlet, Phase, Runtime, Session};
@@ -42,7 +43,7 @@ pub(super) struct Watched<W> {
 /// Serves one connection to its end.
 pub(super) async fn serve<R, W>(runtime: Runtime, reader: R, writer: W, watched: Watched<W>)
 where
-    R: AsyncRead + Unpin,
+    R: AsyncRead + Arrived + Unpin,
     W: AsyncWrite + Unpin,
 {
     let outbox = Arc::new(Outbox::default());
@@ -58,6 +59,7 @@ where
         outbox,
         session,
         input: Input::Open,
+        glance: Glance::default(),
     };
     connection.run(watched).await;
 }
@@ -74,6 +76,7 @@ struct Connection<R, W> {
     outbox: Arc<Outbox>,
     session: Session,
     input: Input,
+    glance: Glance,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,7 +89,7 @@ enum Input {
 /// The other end is gone, or does not take what it is sent.
 struct Gone;
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
+impl<R: AsyncRead + Arrived + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     async fn run(mut self, watched: Watched<W>) {
         let mut hangup = None;
         loop {
@@ -110,6 +113,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
                 continue;
             }
             let may_read = self.input == Input::Open && self.may_take();
+            if may_read && self.glance.is_due() {
+                let arrived = self.reader.arrived(self.decoder.buffer());
+                self.glance.saw(arrived.is_some());
+                if let Some(result) = arrived {
+                    if self.read(result).is_err() {
+                        return;
+                    }
+                    continue;
+                }
+            }
             if may_read && watched.is_one_socket {
                 hangup = None;
             } else if hangup.is_none() {
@@ -118,6 +131,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             if self.wait(may_read, hangup.as_ref()).await.is_err() {
                 return;
             }
+            self.glance.waited();
         }
     }
 

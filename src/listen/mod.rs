@@ -2,6 +2,7 @@
 //! tool.
 
 mod connection;
+mod glance;
 mod hangup;
 mod outbox;
 mod stdio;

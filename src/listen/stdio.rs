@@ -5,10 +5,11 @@ use std::os::fd::BorrowedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncWrite, stdin};
+use tokio::io::{AsyncWrite, Stdin, stdin};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::connection::{Watched, serve};
+use super::glance::Arrived;
 use crate::runtime::Runtime;
 
 /// Most bytes of one write: what a pipe takes, so that its reader is not kept waiting for the copy of more.
@@ -60,5 +61,12 @@ impl AsyncWrite for Stdout {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
+    }
+}
+
+/// Stdin is read by a thread of its own.
+impl Arrived for Stdin {
+    fn arrived(&mut self, _: &mut Vec<u8>) -> Option<io::Result<usize>> {
+        None
     }
 }

@@ -13,11 +13,15 @@ use std::time::Duration;
 use axlr_protocol::decode::{self, Door};
 use axlr_protocol::frame::{Decoder, Frame};
 use axlr_protocol::{Code, ErrorBody, Response, codec, limits};
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::OwnedWriteHalf;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::connection::{Watched, serve};
+use super::glance::Arrived;
 use crate::runtime::{Phase, Runtime};
 
 /// How long a connection that is one too many may take to say what it wants before it is closed without an answer.
@@ -229,6 +233,18 @@ fn welcome(runtime: &Runtime, stream: UnixStream) {
             Watched { descriptor: |writer: &OwnedWriteHalf| writer.as_ref().as_fd(), is_one_socket: true };
         serve(counted.runtime.clone(), reader, writer, watched).await;
     });
+}
+
+/// Past the event loop: its idea of what can be read is left as it is, and put right by its own next read.
+impl Arrived for OwnedReadHalf {
+    fn arrived(&mut self, buffer: &mut Vec<u8>) -> Option<io::Result<usize>> {
+        let stream: &UnixStream = self.as_ref();
+        match recv(stream, spare_capacity(buffer), RecvFlags::DONTWAIT) {
+            Ok((count, _)) => Some(Ok(count)),
+            Err(Errno::AGAIN | Errno::INTR) => None,
+            Err(errno) => Some(Err(errno.into())),
+        }
+    }
 }
 
 /// Answers the first frame of a connection that is one too many.
