@@ -5,7 +5,7 @@
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixListener as StdListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use axlr_protocol::decode::{self, Door};
 use axlr_protocol::frame::{Decoder, Frame};
 use axlr_protocol::{Code, ErrorBody, Response, codec, limits};
 use rustix::buffer::spare_capacity;
+use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -106,8 +107,7 @@ impl SocketListener {
         prepare_folder(path)?;
         let lock = lock(path)?;
         remove_stale(path)?;
-        let listener = StdListener::bind(path).map_err(failed)?;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+        let listener = bind_private(path).map_err(failed)?;
         let inode = std::fs::symlink_metadata(path).map_err(failed)?.ino();
         let bound = Bound { path: path.to_owned(), inode, _lock: lock };
         Ok(Self { listener: register(listener).map_err(failed)?, bound: Some(bound) })
@@ -153,6 +153,15 @@ impl Drop for SocketListener {
             tracing::warn!(%error, "the socket could not be removed");
         }
     }
+}
+
+/// A socket that is 0600 from its first moment: by the time that a chmod(2) came, somebody could have connected. The
+/// umask is the process's, but nothing makes files yet.
+fn bind_private(path: &Path) -> io::Result<StdListener> {
+    let before = rustix::process::umask(Mode::from_raw_mode(0o177));
+    let bound = StdListener::bind(path);
+    rustix::process::umask(before);
+    bound
 }
 
 fn register(listener: StdListener) -> io::Result<UnixListener> {
