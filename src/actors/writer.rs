@@ -8,7 +8,8 @@
 //! who asked. A mutation that failed *while others were ahead of it* is prepared again at its turn: what it saw may be
 //! what its predecessors have changed by then.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -17,7 +18,7 @@ use super::folder_syncs::FolderSyncs;
 use super::job::Job;
 use crate::error::failure;
 use crate::tools::{self, Committed, Durability, Error, Kind, Mutation, Prepared};
-use crate::workspace::{Sweeper, Workspace};
+use crate::workspace::{Identity, Sweeper, Workspace};
 
 #[derive(Debug)]
 pub(crate) enum WriterMsg {
@@ -27,8 +28,8 @@ pub(crate) enum WriterMsg {
     Withdraw { serial: u64 },
     /// What could be done ahead of its turn is done.
     PreparedAhead { serial: u64, result: Box<Result<Prepared, Error>> },
-    /// The mutation that had the turn has committed, or failed.
-    TurnEnded { serial: u64 },
+    /// The mutations that had the turn have committed, or failed.
+    TurnEnded,
 }
 
 pub(crate) struct Writer;
@@ -47,10 +48,10 @@ pub(crate) struct WriterState {
     arguments: WriterArguments,
     syncs: Arc<FolderSyncs>,
     sweeper: Arc<Sweeper>,
-    /// In order of arrival; the front has the turn.
+    /// In order of arrival; those at the front have the turn.
     queue: VecDeque<Entry>,
-    /// Whether the front is at work on its commit.
-    committing: bool,
+    /// How many at the front are at work on their commit.
+    committing: usize,
 }
 
 struct Entry {
@@ -87,7 +88,7 @@ impl Actor for Writer {
             syncs: Arc::default(),
             sweeper: Arc::default(),
             queue: VecDeque::new(),
-            committing: false,
+            committing: 0,
         })
     }
 
@@ -101,7 +102,7 @@ impl Actor for Writer {
             WriterMsg::Apply { mutation, job } => state.apply(mutation, job),
             WriterMsg::Withdraw { serial } => state.withdraw(serial),
             WriterMsg::PreparedAhead { serial, result } => state.prepared_ahead(serial, *result),
-            WriterMsg::TurnEnded { serial } => state.turn_ended(serial),
+            WriterMsg::TurnEnded => state.turn_ended(),
         }
         state.advance(&me);
         Ok(())
@@ -117,7 +118,7 @@ impl WriterState {
 
     fn withdraw(&mut self, serial: u64) {
         let Some(index) = self.queue.iter().position(|entry| entry.serial == serial) else { return };
-        if index == 0 && self.committing {
+        if index < self.committing {
             return;
         }
         let Some(mut entry) = self.queue.remove(index) else { return };
@@ -137,43 +138,55 @@ impl WriterState {
         }
     }
 
-    fn turn_ended(&mut self, serial: u64) {
-        self.committing = false;
-        if self.queue.front().is_some_and(|entry| entry.serial == serial) {
-            self.queue.pop_front();
-        }
+    fn turn_ended(&mut self) {
+        self.queue.drain(..self.committing);
+        self.committing = 0;
     }
 
-    /// Starts the front's turn, and what can be done ahead of the others'.
+    /// Starts the turn of the front, and what can be done ahead of the others'.
     fn advance(&mut self, me: &ActorRef<WriterMsg>) {
-        if !self.committing {
+        if self.committing == 0 {
             self.take_turn(me);
         }
-        for index in 1..self.queue.len() {
+        for index in self.committing.max(1)..self.queue.len() {
             self.prepare_ahead(me, index);
         }
     }
 
+    /// Gives the turn to the front, and with it to all that are ready right behind it: their commits follow each other
+    /// on one thread and share a folder sync. A hand-over for each would cost more than the rename, and each would
+    /// wait for the journal anew.
     fn take_turn(&mut self, me: &ActorRef<WriterMsg>) {
-        let Some(front) = self.queue.front_mut() else { return };
-        let prepared = match std::mem::replace(&mut front.stage, Stage::Preparing) {
-            Stage::Preparing => return,
-            Stage::Fresh | Stage::AtItsTurn => None,
-            Stage::Ready(prepared) => Some(*prepared),
-        };
-        let Some(job) = front.job.take() else { return };
-        self.committing = true;
+        let mut commits = Vec::new();
+        for entry in &mut self.queue {
+            let prepared = match std::mem::replace(&mut entry.stage, Stage::Preparing) {
+                Stage::Ready(prepared) => Some(*prepared),
+                Stage::Fresh | Stage::AtItsTurn if commits.is_empty() => None,
+                other => {
+                    entry.stage = other;
+                    break;
+                }
+            };
+            let is_alone = prepared.is_none();
+            let Some(job) = entry.job.take() else { break };
+            commits.push(Commit { mutation: entry.mutation.clone(), prepared, job });
+            if is_alone {
+                break;
+            }
+        }
+        if commits.is_empty() {
+            return;
+        }
+        self.committing = commits.len();
         let turn = Turn {
-            serial: job.serial,
             root: self.arguments.root.clone(),
-            mutation: front.mutation.clone(),
             durability: self.arguments.durability,
             lease: self.arguments.lease.clone(),
             syncs: self.syncs.clone(),
             sweeper: self.sweeper.clone(),
             writer: me.clone(),
         };
-        tokio::task::spawn_blocking(move || turn.run(prepared, job));
+        tokio::task::spawn_blocking(move || turn.run(commits));
     }
 
     fn prepare_ahead(&mut self, me: &ActorRef<WriterMsg>, index: usize) {
@@ -187,10 +200,9 @@ impl WriterState {
         let (serial, cancel, me) = (entry.serial, job.cancel.clone(), me.clone());
         self.queue[index].stage = Stage::Preparing;
         tokio::task::spawn_blocking(move || {
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                tools::prepare(&root, &mutation, durability, &cancel)
-            }))
-            .unwrap_or_else(|_| Err(Error::new(Kind::Filesystem, "preparing panicked")));
+            let prepare = || tools::prepare(&root, &mutation, durability, &cancel);
+            let result = catch_unwind(AssertUnwindSafe(prepare))
+                .unwrap_or_else(|_| Err(Error::new(Kind::Filesystem, "preparing panicked")));
             let _ = me.cast(WriterMsg::PreparedAhead { serial, result: Box::new(result) });
         });
     }
@@ -203,11 +215,23 @@ impl WriterState {
     }
 }
 
-/// One mutation at its turn, on a blocking thread.
-struct Turn {
-    serial: u64,
-    root: Arc<Workspace>,
+/// A mutation at its turn.
+struct Commit {
     mutation: Arc<Mutation>,
+    /// `None` when nothing was done ahead.
+    prepared: Option<Prepared>,
+    job: Job,
+}
+
+/// A change that is made and waits for its folder.
+struct Made {
+    committed: Committed,
+    job: Job,
+}
+
+/// One turn, on a blocking thread.
+struct Turn {
+    root: Arc<Workspace>,
     durability: Durability,
     lease: Arc<Mutex<()>>,
     syncs: Arc<FolderSyncs>,
@@ -216,45 +240,79 @@ struct Turn {
 }
 
 impl Turn {
-    fn run(self, prepared: Option<Prepared>, job: Job) {
-        let Job { cancel, reply, permit, .. } = job;
-        let committed = {
-            // Tells the writer even when the commit panics, so that those behind it go on.
-            let _turn = EndOfTurn(&self);
+    fn run(self, commits: Vec<Commit>) {
+        let mut folders: BTreeMap<Identity, Vec<Made>> = BTreeMap::new();
+        {
+            // Tells the writer even when this panics, so that those behind go on.
+            let _turn = EndOfTurn(&self.writer);
             let _lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
-            self.commit(prepared, &cancel)
-        };
-        let (answer, folder) = match committed {
-            Ok(Committed { output, folder }) => (self.sync(&folder).map(|()| output), Some(folder)),
-            Err(error) => (Err(error), None),
-        };
-        drop(permit);
-        let _ = reply.send(answer.map_err(failure));
-        if let Some(folder) = folder {
-            folder.sweep(&self.sweeper);
+            for commit in commits {
+                if let Some(made) = self.commit(commit) {
+                    folders.entry(made.committed.folder.identity()).or_default().push(made);
+                }
+            }
+        }
+        let turn = Arc::new(self);
+        let last = folders.pop_last();
+        for (_, made) in folders {
+            let turn = turn.clone();
+            tokio::task::spawn_blocking(move || turn.finish(made));
+        }
+        if let Some((_, made)) = last {
+            turn.finish(made);
         }
     }
 
-    fn commit(&self, prepared: Option<Prepared>, cancel: &crate::cancel::Cancel) -> Result<Committed, Error> {
-        let prepared = match prepared {
-            Some(prepared) => prepared,
-            None => tools::prepare(&self.root, &self.mutation, self.durability, cancel)?,
+    /// Commits one mutation. A failure is answered at once; a panic is this request's alone.
+    fn commit(&self, commit: Commit) -> Option<Made> {
+        let Commit { mutation, prepared, job } = commit;
+        let attempt = || {
+            let prepared = match prepared {
+                Some(prepared) => prepared,
+                None => tools::prepare(&self.root, &mutation, self.durability, &job.cancel)?,
+            };
+            prepared.commit(&self.root, &mutation, &job.cancel)
         };
-        prepared.commit(&self.root, &self.mutation, cancel)
+        match catch_unwind(AssertUnwindSafe(attempt)) {
+            Ok(Ok(committed)) => Some(Made { committed, job }),
+            Ok(Err(error)) => {
+                answer(job, Err(failure(error)));
+                None
+            }
+            // Dropped, the reply port tells that the request was lost.
+            Err(_) => None,
+        }
     }
 
-    fn sync(&self, folder: &tools::Folder) -> Result<(), Error> {
-        match self.durability {
-            Durability::Synced => self.syncs.sync(folder),
-            Durability::Atomic => Ok(()),
+    /// Syncs the folder of these changes once, answers them, and sweeps behind them.
+    fn finish(&self, made: Vec<Made>) {
+        let mut is_synced = self.durability == Durability::Atomic;
+        let mut swept = None;
+        for Made { committed: Committed { output, folder }, job } in made {
+            let outcome = if is_synced { Ok(()) } else { self.syncs.sync(&folder) };
+            // Those that follow share a sync that worked; otherwise each tries for itself.
+            is_synced |= outcome.is_ok();
+            answer(job, outcome.map(|()| output).map_err(failure));
+            swept = Some(folder);
+        }
+        if let Some(folder) = swept {
+            folder.sweep(&self.sweeper);
         }
     }
 }
 
-struct EndOfTurn<'a>(&'a Turn);
+/// The permit goes home before the answer is out.
+fn answer(job: Job, answer: super::Answer) {
+    let Job { permit, reply, .. } = job;
+    drop(permit);
+    // A caller that left is ordinary.
+    let _ = reply.send(answer);
+}
+
+struct EndOfTurn<'a>(&'a ActorRef<WriterMsg>);
 
 impl Drop for EndOfTurn<'_> {
     fn drop(&mut self) {
-        let _ = self.0.writer.cast(WriterMsg::TurnEnded { serial: self.0.serial });
+        let _ = self.0.cast(WriterMsg::TurnEnded);
     }
 }
