@@ -287,14 +287,17 @@ impl Turn {
     /// Syncs the folder of these changes once, answers them, and sweeps behind them.
     fn finish(&self, made: Vec<Made>) {
         let mut is_synced = self.durability == Durability::Atomic;
-        let mut swept = None;
-        for Made { committed: Committed { output, folder }, job } in made {
+        let (mut swept, mut displaced) = (None, Vec::new());
+        for Made { committed: Committed { output, folder, replaced }, job } in made {
             let outcome = if is_synced { Ok(()) } else { self.syncs.sync(&folder) };
             // Those that follow share a sync that worked; otherwise each tries for itself.
             is_synced |= outcome.is_ok();
             answer(job, outcome.map(|()| output).map_err(failure));
             swept = Some(folder);
+            displaced.push(replaced);
         }
+        // Everybody has his answer: now the file system may take its time.
+        drop(displaced);
         if let Some(folder) = swept {
             folder.sweep(&self.sweeper);
         }

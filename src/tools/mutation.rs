@@ -14,7 +14,8 @@ use super::{Edit, Error, Kind, Write, check};
 use crate::cancel::Cancel;
 use crate::capacity::{CHUNK_BYTES, COMMIT_ATTEMPTS};
 use crate::workspace::{
-    self, Attributes, Digest, Durability, Identity, MadeFolders, Sweeper, Temporary, Workspace, WorkspacePath,
+    self, Attributes, Digest, Durability, Identity, MadeFolders, Replaced, Sweeper, Temporary, Workspace,
+    WorkspacePath,
 };
 
 /// A checked request to change a file.
@@ -45,6 +46,8 @@ pub struct Committed {
     pub output: Output,
     /// To be synced before the answer, when the durability is [`Durability::Synced`], and swept behind it.
     pub folder: Folder,
+    /// What it took the place of, to be dropped when nobody waits any more.
+    pub replaced: Replaced,
 }
 
 /// A folder in which something was committed. One sync of it serves every commit before it.
@@ -205,13 +208,13 @@ impl Prepared {
     fn publish(self, mutation: &Mutation) -> Result<Option<Committed>, Error> {
         let (_, name) = mutation.path().split();
         let published = match self.seen {
-            Seen::Nothing => self.temporary.create(name, self.durability),
+            Seen::Nothing => self.temporary.create(name, self.durability).map(|()| Replaced::default()),
             Seen::File { .. } => self.temporary.replace(name, self.durability),
         };
         match published {
-            Ok(()) => {
+            Ok(replaced) => {
                 self.made.keep();
-                Ok(Some(Committed { output: self.output, folder: Folder(self.folder) }))
+                Ok(Some(Committed { output: self.output, folder: Folder(self.folder), replaced }))
             }
             // The name was taken at this very moment, or the temporary file is gone: somebody cleans up the folder.
             Err(workspace::Error::Exists | workspace::Error::NotFound) => Ok(None),
@@ -259,7 +262,7 @@ pub fn apply(
     cancel: &Cancel,
 ) -> Result<Output, Error> {
     let prepared = prepare(workspace, mutation, durability, cancel)?;
-    let Committed { output, folder } = prepared.commit(workspace, mutation, cancel)?;
+    let Committed { output, folder, replaced: _replaced } = prepared.commit(workspace, mutation, cancel)?;
     match durability {
         Durability::Atomic => workspace::sweep_folder(&folder.0),
         // A sync takes longer than most sweeps, which cost nothing beside it. Without a thread there is none.

@@ -26,6 +26,6 @@ pub use error::{Error, is_symlink_loop};
 pub use folder::{Folder, MadeFolders};
 pub use open::{FileSize, open_regular, open_regular_cached, read_cached, read_fully};
 pub use path::{Scope, WorkspacePath};
-pub use replace::{Attributes, Durability, Temporary, is_temporary_name};
+pub use replace::{Attributes, Durability, Replaced, Temporary, is_temporary_name};
 pub use root::{Identity, Workspace};
 pub use sweep::{Sweeper, sweep_folder, sweep_tree};

@@ -45,6 +45,26 @@ pub struct Temporary {
     is_named: bool,
 }
 
+/// The file that a replacement took the name of. The file system gives its space back when this is dropped, if nobody
+/// else has it open; that takes several times as long as the rename, and nobody needs to wait for it.
+#[derive(Debug, Default)]
+pub struct Replaced(#[expect(dead_code, reason = "held, not used")] Option<OwnedFd>);
+
+impl Replaced {
+    fn hold(folder: &Folder, name: &str) -> Self {
+        #[cfg(target_os = "linux")]
+        let held =
+            openat(folder.handle(), name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+        #[cfg(target_os = "linux")]
+        return Self(held.ok());
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (folder, name);
+            Self(None)
+        }
+    }
+}
+
 const PREFIX: &str = ".axlr-tmp-";
 const DIGITS: usize = 16;
 
@@ -144,13 +164,15 @@ impl Temporary {
     ///
     /// # Errors
     /// [`Error::NotRegular`] for a folder; otherwise what rename(2) says.
-    pub fn replace(mut self, name: &str, durability: Durability) -> Result<(), Error> {
+    pub fn replace(mut self, name: &str, durability: Durability) -> Result<Replaced, Error> {
+        let replaced = Replaced::hold(&self.folder, name);
         match renameat(self.folder.handle(), self.name.as_str(), self.folder.handle(), name) {
             Ok(()) => self.is_named = false,
             Err(Errno::ISDIR) => return Err(Error::NotRegular("a directory")),
             Err(errno) => return Err(errno.into()),
         }
-        self.settle(durability)
+        self.settle(durability)?;
+        Ok(replaced)
     }
 
     #[cfg(target_os = "linux")]
