@@ -258,20 +258,12 @@ fn the_last_answer_on_stdio_arrives_whole_however_slowly_it_is_read() {
 #[test]
 fn a_daemon_on_stdio_whose_reader_left_ends_with_its_children() {
     let folder = tempfile::tempdir().unwrap();
-    let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_axlrd"))
-        .args(["--stdio", "--root"])
-        .arg(folder.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut stdin = process.stdin.take().unwrap();
+    let (mut process, mut stdin, stdout) = on_stdio(folder.path());
     let script = json!({"program": "/bin/sh", "args": ["-c", "echo $$ > pid; exec /bin/sleep 60"]});
     writeln!(stdin, "{}", request("1", "exec", script)).unwrap();
     let pid = pid_in(&folder.path().join("pid"));
     drop(stdin);
-    drop(process.stdout.take());
+    drop(stdout);
     wait_until("the daemon has ended", || process.try_wait().unwrap().is_some());
     wait_until("its child has ended", || !is_alive(pid));
 }
@@ -361,19 +353,11 @@ fn a_signal_after_server_stop_skips_the_drain() {
 #[test]
 fn a_daemon_on_stdio_notices_that_its_reader_left_while_its_input_is_open() {
     let folder = tempfile::tempdir().unwrap();
-    let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_axlrd"))
-        .args(["--stdio", "--root"])
-        .arg(folder.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut stdin = process.stdin.take().unwrap();
+    let (mut process, mut stdin, stdout) = on_stdio(folder.path());
     let script = json!({"program": "/bin/sh", "args": ["-c", "echo $$ > pid; exec /bin/sleep 60"]});
     writeln!(stdin, "{}", request("1", "exec", script)).unwrap();
     let pid = pid_in(&folder.path().join("pid"));
-    drop(process.stdout.take());
+    drop(stdout);
     wait_until("the daemon has ended", || process.try_wait().unwrap().is_some());
     wait_until("its child has ended", || !is_alive(pid));
     drop(stdin);

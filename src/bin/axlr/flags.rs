@@ -204,7 +204,7 @@ const CALL_EXAMPLES: &str = r#"Arguments:
 
 Examples:
   axlr call read path=README.md
-  axlr call search pattern='TODO|FIXME' glob='*.rs' context_lines=2 --max 20
+  axlr call search pattern='impl|trait' glob='*.rs' context_lines=2 --max 20
   axlr call list path=src recursive=true
   axlr call edit path=src/main.rs old_text=@old.txt new_text=@new.txt
   axlr call write '{"path":"notes/today.md","content":"hello\n","mode":"create","parents":true}'
