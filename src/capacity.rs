@@ -146,3 +146,20 @@ pub const SEARCH_AHEAD_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Entries without a file to search, before a search looks whether there is something to send.
 pub const SEARCH_IDLE_ENTRIES: u64 = 1_024;
+
+/// How often the client of a call is told of its progress: often enough to see that something happens, rarely enough
+/// to cost nothing.
+pub const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+
+/// How long calls wait for the roots that a client offered to name.
+pub const ROOTS_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the calls of a client whose input has ended may take to be answered, before they are cancelled. It is on
+/// its way out, and its next step is SIGTERM.
+pub const FAREWELL_CALLS: Duration = Duration::from_secs(5);
+
+/// Calls of one client that are not answered yet, before it is no longer read …
+pub const CALLS_MAX: usize = 1_024;
+
+/// … and the bytes of their requests.
+pub const CALLS_MAX_BYTES: usize = 4 * 1024 * 1024;

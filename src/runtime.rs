@@ -24,7 +24,7 @@ use crate::cancel::Cancel;
 use crate::capacity::{Capacity, STOP_GRACE};
 use crate::workspace::sweep_tree;
 
-pub use crate::process::{Containment, raise_descriptor_limit};
+pub use crate::process::{Capture, Containment, Source, raise_descriptor_limit};
 pub use crate::tools::Durability;
 pub use crate::workspace::Workspace;
 pub use once::{Once, once};

@@ -27,7 +27,7 @@ pub async fn serve_stdio(runtime: Runtime) {
 /// so that the last ones could be lost when the daemon ends, and keeps back what no line end follows, which
 /// MessagePack has none of.
 #[derive(Default)]
-struct Stdout {
+pub(super) struct Stdout {
     writing: Option<JoinHandle<io::Result<usize>>>,
 }
 

@@ -6,14 +6,16 @@ use axlr_protocol::limits;
 
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub enum Source {
+    /// File descriptor 1.
     Stdout,
+    /// File descriptor 2.
     Stderr,
 }
 
 /// The first bytes of stdout and stderr, bounded together in order of arrival. SPEC §3.4.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub struct Capture {
     limit: usize,
     stdout: Part,
     stderr: Part,
@@ -28,19 +30,25 @@ struct Part {
 
 /// A finished capture.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Captured {
-    pub(super) stdout: String,
-    pub(super) stderr: String,
-    pub(super) captured: u64,
-    pub(super) discarded: u64,
+pub struct Captured {
+    /// What is kept of stdout.
+    pub stdout: String,
+    /// What is kept of stderr.
+    pub stderr: String,
+    /// Bytes kept, of both together.
+    pub captured: u64,
+    /// Bytes dropped.
+    pub discarded: u64,
 }
 
 impl Capture {
-    pub(super) fn new(limit: usize) -> Self {
+    /// Keeps at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
         Self { limit, stdout: Part::default(), stderr: Part::default(), discarded: 0 }
     }
 
-    pub(super) fn push(&mut self, source: Source, bytes: &[u8]) {
+    /// Takes what a pipe gave.
+    pub fn push(&mut self, source: Source, bytes: &[u8]) {
         let room = self.limit - self.stdout.bytes.len() - self.stderr.bytes.len();
         let (kept, dropped) = bytes.split_at(bytes.len().min(room));
         let part = match source {
@@ -52,7 +60,8 @@ impl Capture {
         self.discarded += dropped.len() as u64;
     }
 
-    pub(super) fn finish(mut self) -> Captured {
+    /// The text. A stream that was cut inside a character gives its begun bytes up.
+    pub fn finish(mut self) -> Captured {
         let given_up = self.stdout.give_up_cut_character() + self.stderr.give_up_cut_character();
         Captured {
             captured: (self.stdout.bytes.len() + self.stderr.bytes.len()) as u64,

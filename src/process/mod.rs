@@ -38,6 +38,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+pub use capture::{Capture, Captured, Source};
 pub use child::{Child, Detached};
 pub use command::{Command, Input};
 pub use containment::{Containment, Preference};

@@ -9,6 +9,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::mcp;
+
 mod plain;
 
 pub(crate) use plain::plain;
@@ -98,9 +100,18 @@ enum Profile {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DurabilityFlag {
+pub(crate) enum DurabilityFlag {
     Synced,
     Atomic,
+}
+
+impl From<DurabilityFlag> for Durability {
+    fn from(flag: DurabilityFlag) -> Self {
+        match flag {
+            DurabilityFlag::Synced => Self::Synced,
+            DurabilityFlag::Atomic => Self::Atomic,
+        }
+    }
 }
 
 impl WorkerFlags {
@@ -111,10 +122,7 @@ impl WorkerFlags {
 
     /// Whether a write waits for stable storage: yes, unless it was said otherwise.
     pub(crate) fn durability(&self) -> Durability {
-        match self.durability {
-            Some(DurabilityFlag::Atomic) => Durability::Atomic,
-            Some(DurabilityFlag::Synced) | None => Durability::Synced,
-        }
+        self.durability.map_or(Durability::Synced, Into::into)
     }
 
     pub(crate) fn refuse_plugins(&self) -> anyhow::Result<()> {
@@ -131,9 +139,12 @@ impl WorkerFlags {
     }
 }
 
-/// What can be asked of a daemon.
+/// What can be asked of a daemon, and the door for hosts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Serve the tools to a host of the Model Context Protocol, on stdin and stdout.
+    #[command(after_long_help = mcp::EXAMPLES)]
+    Mcp(mcp::McpFlags),
     /// Call one tool and print what comes of it.
     #[command(after_long_help = CALL_EXAMPLES)]
     Call(CallFlags),

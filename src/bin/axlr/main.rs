@@ -3,6 +3,7 @@
 //! ```text
 //! axlr --root DIR --profile trusted-local < request.json    worker.rs: the tools run in this process
 //! axlr --socket PATH --root DIR …         < request.json    forward.rs: the same contract, run by a daemon
+//! axlr mcp --root DIR                                       mcp/: the tools for a host of the Model Context Protocol
 //! axlr call | status | tools | stop | completions           command/: the daemon for people
 //! ```
 //!
@@ -13,6 +14,7 @@
 mod command;
 mod flags;
 mod forward;
+mod mcp;
 mod signals;
 mod worker;
 

@@ -26,11 +26,13 @@ use clap::CommandFactory as _;
 
 use crate::EXIT_COMPLETED;
 use crate::flags::{Command, ConnectionFlags, Flags};
+use crate::mcp;
 
 /// Runs a subcommand and returns its exit status.
 pub(crate) fn run(command: Command) -> anyhow::Result<u8> {
     let ended = match command {
         Command::Completions { shell } => completions(shell),
+        Command::Mcp(flags) => mcp::run(flags),
         command => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.context("the event loop could not be made")?.block_on(ask(command))
@@ -48,7 +50,8 @@ async fn ask(command: Command) -> anyhow::Result<u8> {
         Command::Status(flags) => status::run(&flags).await,
         Command::Tools(flags) => tools::run(&flags).await,
         Command::Stop(flags) => stop::run(&flags).await,
-        Command::Completions { shell } => completions(shell),
+        // Dealt with before the event loop was made.
+        Command::Completions { .. } | Command::Mcp(_) => Ok(EXIT_COMPLETED),
     }
 }
 

@@ -1,0 +1,34 @@
+//! The tools as a server of the Model Context Protocol.
+//!
+//! ```text
+//! stdio/     one client on stdin and stdout        ─┐
+//!                                                   ├─ service.rs ── caller.rs ── local.rs: a session of the runtime
+//! handler.rs the SDK's idea of a server, for HTTP  ─┘              └ the command line's own: a daemon on its socket
+//! ```
+//!
+//! [`Service`] is what both doors share: the tools as a model sees them (`faces.rs`), their arguments (`arguments.rs`),
+//! results as text and as structured content (`render.rs`, `reply.rs`), progress (`watch.rs`), the client's roots
+//! (`roots.rs`) and the tools of plugins (`plugins.rs`). It speaks to whatever carries calls out through [`Caller`].
+//! The lifecycle of the protocol's revisions is the SDK's affair, on stdio too; only `tools/call` takes a shorter way
+//! there.
+//!
+//! This room knows no actor and no tool: a call is an [`axlr_protocol::Call`] here as at every other door.
+
+mod arguments;
+mod caller;
+mod faces;
+mod handler;
+mod local;
+mod plugins;
+mod render;
+mod reply;
+mod roots;
+mod service;
+mod stdio;
+mod watch;
+
+pub use caller::{Answer, Caller, Job};
+pub use local::Local;
+pub use service::{Root, Service, Settings};
+pub use stdio::serve_stdio;
+pub use watch::{Note, Watch};
