@@ -151,6 +151,11 @@ impl Runtime {
         session
     }
 
+    /// A number for one client in the line for children, where clients take turns.
+    pub fn client(&self) -> u64 {
+        self.0.next_session.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Bytes and connections, counted by the doors.
     pub fn traffic(&self) -> &Traffic {
         &self.0.stats.traffic

@@ -4,6 +4,7 @@
 mod connection;
 mod glance;
 mod hangup;
+pub mod http;
 mod outbox;
 mod stdio;
 mod unix;
