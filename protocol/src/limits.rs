@@ -127,3 +127,17 @@ pub const HTTP_STALL_TIMEOUT_MS: u64 = 60_000;
 /// HTTP connections of the daemon, beside [`CONNECTIONS_MAX`] of the socket: those who can't have the one must not be
 /// able to take the other. One more is answered with 503.
 pub const HTTP_CONNECTIONS_MAX: usize = 1_024;
+/// Default of the `timeout` of `/exec`.
+pub const HTTP_EXEC_TIMEOUT_DEFAULT_S: f64 = 30.0;
+/// Largest `timeout` of `/exec`.
+pub const HTTP_EXEC_TIMEOUT_MAX_S: f64 = 120.0;
+/// Default of the `timeout` of `/spawn`.
+pub const HTTP_SPAWN_TIMEOUT_DEFAULT_S: f64 = 300.0;
+/// Largest `timeout` of `/spawn`.
+pub const HTTP_SPAWN_TIMEOUT_MAX_S: f64 = 3_600.0;
+/// Bytes of each stream that `/exec` answers with; the rest is drained.
+pub const HTTP_EXEC_STREAM_MAX_BYTES: usize = 1_000_000;
+/// What a command that timed out answers as its exit code, as timeout(1) does.
+pub const HTTP_TIMEOUT_CODE: i32 = 124;
+/// What a command answers as its exit code that could not be started.
+pub const HTTP_NOT_STARTED_CODE: i32 = -1;

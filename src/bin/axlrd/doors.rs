@@ -1,5 +1,6 @@
 //! The doors on TCP, as the flags ask for them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,15 +21,21 @@ struct Bridge {
     admission: Arc<Admission>,
     token_file: PathBuf,
     reach: Reach,
+    environment: BTreeMap<String, String>,
 }
 
 impl HttpDoors {
     /// Listens; nothing is served yet.
-    pub(crate) async fn open(options: HttpOptions) -> anyhow::Result<Self> {
+    pub(crate) async fn open(
+        options: HttpOptions,
+        environment: BTreeMap<String, String>,
+    ) -> anyhow::Result<Self> {
         let Some(address) = options.bridge else { return Ok(Self { bridge: None }) };
         let listener = HttpListener::bind(address, options.reach).await.context("--http")?;
         let (admission, token_file) = options.admission()?;
-        Ok(Self { bridge: Some(Bridge { listener, admission, token_file, reach: options.reach }) })
+        Ok(Self {
+            bridge: Some(Bridge { listener, admission, token_file, reach: options.reach, environment }),
+        })
     }
 
     /// Says where they are, and what that exposes.
@@ -48,8 +55,8 @@ impl HttpDoors {
 
     /// Serves until the runtime is asked to stop.
     pub(crate) async fn serve(&self, runtime: &Runtime) {
-        if let Some(Bridge { listener, admission, .. }) = &self.bridge {
-            serve_bridge(listener, runtime, admission.clone()).await;
+        if let Some(Bridge { listener, admission, environment, .. }) = &self.bridge {
+            serve_bridge(listener, runtime, admission.clone(), environment.clone()).await;
         }
     }
 }

@@ -159,6 +159,8 @@ pub(crate) struct Options {
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) door: Door,
     pub(crate) http: HttpOptions,
+    /// Of the commands of the HTTP bridge, which has no workspaces.
+    pub(crate) command_env: BTreeMap<String, String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) durability: Durability,
     pub(crate) drain: Duration,
@@ -192,11 +194,14 @@ impl Flags {
             http_token_file: self.http.http_token_file.or(file.http_token_file),
             http_allow_remote: self.http.http_allow_remote || file.http_allow_remote,
         };
+        let is_given = !given.is_empty();
+        let env = given.collect()?;
         Ok(Options {
+            command_env: if is_given { env.clone() } else { environment::ordinary() },
+            env,
             http: http.resolve()?,
             roots: or(self.root, file.root),
             door: door.unwrap_or(Door::Socket(None)),
-            env: given.collect()?,
             durability: match self.durability.or(file.durability) {
                 Some(DurabilityFlag::Atomic) => Durability::Atomic,
                 Some(DurabilityFlag::Synced) | None => Durability::Synced,

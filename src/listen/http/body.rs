@@ -26,7 +26,6 @@ pub(super) fn bounded(body: Incoming) -> Body {
 ///
 /// # Errors
 /// The answer: 413, 408, or 400 when the client broke off.
-#[expect(dead_code, reason = "the endpoints with bodies come next")]
 pub(super) async fn read(body: Body) -> Result<Bytes, Box<Response<Body>>> {
     let error = match body.collect().await {
         Ok(collected) => return Ok(collected.to_bytes()),

@@ -18,9 +18,12 @@ mod admission;
 mod answer;
 mod body;
 mod bridge;
+mod exec;
 mod guard;
+mod request;
 mod server;
 mod socket;
+mod spawn;
 mod token;
 
 pub use admission::{Admission, AdmissionError};

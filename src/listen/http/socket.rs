@@ -25,7 +25,6 @@ const STALL: Duration = Duration::from_millis(limits::HTTP_STALL_TIMEOUT_MS);
 pub(super) struct Peer {
     stream: Arc<TcpStream>,
     waits: Arc<Mutex<Waits>>,
-    #[expect(dead_code, reason = "the endpoints that run commands come next")]
     /// This client's number in the line for children.
     pub(super) client: u64,
 }
@@ -82,7 +81,6 @@ impl Peer {
     /// be told apart before something is written, and a client that hangs up must be heard at once.
     ///
     /// Held, the future says that a command runs for this client.
-    #[expect(dead_code, reason = "the endpoints that run commands come next")]
     pub(super) fn gone(&self) -> impl Future<Output = ()> + Send + 'static {
         let running = Running::new(self.clone());
         async move {
