@@ -64,6 +64,10 @@ pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// After the drain, how long cancelled requests may take to answer before the daemon ends without them.
 pub const STOP_GRACE: Duration = Duration::from_secs(1);
 
+/// How long after its timeout a command's reader may leave the last of its output untaken before the command is given
+/// up, and with it its place.
+pub const COMMAND_READER_GRACE: Duration = Duration::from_secs(60);
+
 /// Largest page that a read answers in the caller's own task when the page cache holds it. Copying, checking and
 /// hashing so much takes about 60 µs, no more than the hop to another thread and back; it is also the default page.
 pub const READ_INLINE_MAX_BYTES: usize = 65_536;

@@ -4,6 +4,7 @@
 //! Doors (`crate::listen`) meet [`Session`] and [`Outlet`] and nothing behind them. The one-request worker enters
 //! through [`once`].
 
+pub mod command;
 mod control;
 pub mod environment;
 mod info;
@@ -93,6 +94,8 @@ struct Inner {
     sessions: Mutex<Vec<Weak<session::Inner>>>,
     next_session: AtomicU64,
     next_serial: AtomicU64,
+    /// Ends every command.
+    commands: Cancel,
     /// Ends sweeps and everything else that works for no request.
     background: Cancel,
 }
@@ -138,6 +141,7 @@ impl Runtime {
             sessions: Mutex::default(),
             next_session: AtomicU64::new(1),
             next_serial: AtomicU64::new(1),
+            commands: Cancel::new(),
             background,
         })))
     }
@@ -149,6 +153,11 @@ impl Runtime {
         sessions.retain(|session| session.strong_count() > 0);
         sessions.push(session.downgrade());
         session
+    }
+
+    /// A number for one client in the line for children, where clients take turns.
+    pub fn client(&self) -> u64 {
+        self.0.next_session.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Bytes and connections, counted by the doors.
@@ -240,6 +249,7 @@ impl Inner {
 
     fn cancel_all(&self) {
         self.each_session(session::Inner::cancel_all);
+        self.commands.cancel();
     }
 
     /// Gives back one open of a workspace. The last one ends what runs there, also for connections that gave back

@@ -107,6 +107,21 @@ pub fn request(encoding: Encoding, frame: &[u8], door: Door) -> Result<Request, 
     })
 }
 
+/// Decodes a JSON document of another kind by the same rules: one object, no member unknown (when the type says
+/// `deny_unknown_fields`) or repeated, null as good as absent, nothing behind it.
+///
+/// # Errors
+/// What is wrong, in words for whoever must mend it.
+pub fn document<T: serde::de::DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+    let decode = || {
+        let mut reader = Reader::new(Json::new(text)?, limits::DEPTH_MAX);
+        let value = reader.value()?;
+        reader.source.end()?;
+        Ok(value)
+    };
+    decode().map_err(|fault: Fault| fault.message("the document"))
+}
+
 /// What the envelope held so far.
 #[derive(Default)]
 struct Parts<'de> {

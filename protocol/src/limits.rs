@@ -111,3 +111,33 @@ pub const CHILDREN_WAITING_MAX: usize = 1_024;
 pub const DRAIN_DEFAULT_MS: u64 = 5_000;
 /// Longest path of a Unix socket. SPEC §2.2, unix(7).
 pub const SOCKET_PATH_MAX_BYTES: usize = 107;
+
+/// Largest body of an HTTP request; one that is larger is answered with 413.
+pub const HTTP_BODY_MAX_BYTES: usize = 4 * 1024 * 1024;
+/// Largest head of an HTTP request; one that is larger is answered with 431.
+pub const HTTP_HEAD_MAX_BYTES: usize = 64 * 1024;
+/// How long the head of an HTTP request may take from its first byte.
+pub const HTTP_HEAD_TIMEOUT_MS: u64 = 10_000;
+/// How long the body of an HTTP request may take; then the answer is 408.
+pub const HTTP_BODY_TIMEOUT_MS: u64 = 30_000;
+/// How long an HTTP connection may be idle.
+pub const HTTP_IDLE_TIMEOUT_MS: u64 = 75_000;
+/// How long an HTTP client may take nothing of an answer, when no command runs for it.
+pub const HTTP_STALL_TIMEOUT_MS: u64 = 60_000;
+/// HTTP connections of the daemon, beside [`CONNECTIONS_MAX`] of the socket: those who can't have the one must not be
+/// able to take the other. One more is answered with 503.
+pub const HTTP_CONNECTIONS_MAX: usize = 1_024;
+/// Default of the `timeout` of `/exec`.
+pub const HTTP_EXEC_TIMEOUT_DEFAULT_S: f64 = 30.0;
+/// Largest `timeout` of `/exec`.
+pub const HTTP_EXEC_TIMEOUT_MAX_S: f64 = 120.0;
+/// Default of the `timeout` of `/spawn`.
+pub const HTTP_SPAWN_TIMEOUT_DEFAULT_S: f64 = 300.0;
+/// Largest `timeout` of `/spawn`.
+pub const HTTP_SPAWN_TIMEOUT_MAX_S: f64 = 3_600.0;
+/// Bytes of each stream that `/exec` answers with; the rest is drained.
+pub const HTTP_EXEC_STREAM_MAX_BYTES: usize = 1_000_000;
+/// What a command that timed out answers as its exit code, as timeout(1) does.
+pub const HTTP_TIMEOUT_CODE: i32 = 124;
+/// What a command answers as its exit code that could not be started.
+pub const HTTP_NOT_STARTED_CODE: i32 = -1;

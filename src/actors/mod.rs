@@ -16,6 +16,7 @@ mod supervisor;
 mod workspace;
 mod writer;
 
+pub(crate) use exec_pool::{ChildPlace, LineFull};
 pub(crate) use job::{Answer, Job, Permit, Work};
 pub(crate) use supervisor::{Settings, Supervisor, SupervisorArguments, SupervisorMsg, WorkspaceEntry};
 pub(crate) use workspace::WorkspaceMsg;

@@ -12,7 +12,7 @@ use axlr_protocol::{Code, ErrorBody};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr, SupervisionEvent};
 
 use super::Rebirths;
-use super::exec_pool::{ExecPool, ExecPoolArguments};
+use super::exec_pool::{ChildPlace, ExecPool, ExecPoolArguments, ExecPoolMsg, LineFull};
 use super::workspace::{Shared, Workspace, WorkspaceArguments, WorkspaceMsg};
 use super::writer::{Writer, WriterArguments, WriterMsg};
 use crate::capacity::Capacity;
@@ -81,6 +81,8 @@ pub(crate) enum SupervisorMsg {
     },
     /// Gives back one open; the last one ends the workspace. The reply is whether it was the last.
     Close { id: String, reply: RpcReplyPort<bool> },
+    /// Asks the exec pool of this moment for a place: for commands, which belong to no workspace.
+    EnterPool { session: u64, reply: RpcReplyPort<Result<ChildPlace, LineFull>> },
     /// Lists what is open.
     List { reply: RpcReplyPort<Vec<WorkspaceInfo>> },
     /// Starts a workspace's failed actor anew. The reply is whether it lives now.
@@ -174,6 +176,10 @@ impl Actor for Supervisor {
             }
             SupervisorMsg::Close { id, reply } => {
                 let _ = reply.send(state.close(&id));
+            }
+            SupervisorMsg::EnterPool { session, reply } => {
+                // A pool that failed drops the reply port, which its caller reads as a fault of the daemon.
+                let _ = state.shared.pool.cast(ExecPoolMsg::Enter { session, reply });
             }
             SupervisorMsg::List { reply } => {
                 let _ = reply.send(state.list());
@@ -355,7 +361,7 @@ async fn spawn_pool(
     me: &ActorRef<SupervisorMsg>,
     capacity: &Capacity,
     children: Arc<AtomicUsize>,
-) -> Result<ActorRef<super::exec_pool::ExecPoolMsg>, SpawnErr> {
+) -> Result<ActorRef<ExecPoolMsg>, SpawnErr> {
     let arguments =
         ExecPoolArguments { places: capacity.children, line: capacity.children_waiting, children };
     Ok(Actor::spawn_linked(None, ExecPool, arguments, me.get_cell()).await?.0)

@@ -4,6 +4,7 @@
 mod connection;
 mod glance;
 mod hangup;
+pub mod http;
 pub mod mcp;
 mod outbox;
 mod stdio;

@@ -21,3 +21,6 @@ pub(super) const WARDEN_WATCH_PAUSE: Duration = Duration::from_millis(100);
 pub(super) const PIPE_BYTES: usize = 65_536;
 /// The read buffer of a child that has not filled it yet.
 pub(super) const PIPE_FIRST_BYTES: usize = 8_192;
+/// How long who listens to a program that was stopped may take for the last of its output: less than what a client
+/// that hung up is promised, more than a turn of the event loop.
+pub(super) const LAST_WORDS_WAIT: Duration = Duration::from_millis(50);

@@ -7,9 +7,9 @@ use std::time::Duration;
 use axlr_protocol::{EventBody, limits};
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, Sleep};
+use tokio::time::{Instant, Sleep, timeout_at};
 
-use super::capacity::{PIPE_BYTES, PIPE_FIRST_BYTES, TREE_DEATH_WAIT};
+use super::capacity::{LAST_WORDS_WAIT, PIPE_BYTES, PIPE_FIRST_BYTES, TREE_DEATH_WAIT};
 use super::capture::{Capture, Captured, Source, Tail};
 use super::controls::{Control, Controls};
 use super::feed::Feed;
@@ -247,15 +247,16 @@ impl Life {
         }
     }
 
-    /// Kills the tree at once, then looks at what it wrote last.
+    /// Kills the tree at once, then looks at what it wrote last. Who listens has a moment to take that.
     async fn stop(mut self, stop: Stop) -> RunError {
         self.child.kill().await;
-        self.output.try_deliver();
+        let end = Instant::now() + LAST_WORDS_WAIT;
+        self.output.deliver_by(end).await;
         for stream in [&mut self.stdout, &mut self.stderr] {
             stream.close_after_owed();
             while stream.is_open() {
                 stream.read_now(&mut self.output);
-                self.output.try_deliver();
+                self.output.deliver_by(end).await;
             }
         }
         let tail = self.output.tail.finish();
@@ -370,6 +371,8 @@ struct Output {
     /// An event that the channel has not taken yet.
     waiting: Option<EventBody>,
     sent_bytes: u64,
+    /// Whether nothing more is sent.
+    is_muted: bool,
     /// Whether the output was closed before its end.
     is_truncated: bool,
 }
@@ -378,7 +381,7 @@ impl Output {
     fn new(limit: usize, events: Option<mpsc::Sender<EventBody>>, pid: u32) -> Self {
         let waiting = events.is_some().then_some(EventBody::Started { pid });
         let (capture, tail) = (Capture::new(limit), Tail::default());
-        Self { events, capture, tail, waiting, sent_bytes: 0, is_truncated: false }
+        Self { events, capture, tail, waiting, sent_bytes: 0, is_muted: false, is_truncated: false }
     }
 
     fn is_idle(&self) -> bool {
@@ -413,10 +416,15 @@ impl Output {
         true
     }
 
-    /// Sends the waiting event when the channel has room, else drops it: the request is over.
-    fn try_deliver(&mut self) {
-        if let (Some(events), Some(event)) = (&self.events, self.waiting.take()) {
-            let _ = events.try_send(event);
+    /// Sends the waiting event when the channel takes it in time. Else that was the last, since what is sent must have
+    /// no hole.
+    async fn deliver_by(&mut self, end: Instant) {
+        if self.waiting.is_none() {
+            return;
+        }
+        if self.is_muted || !matches!(timeout_at(end, self.deliver()).await, Ok(true)) {
+            self.is_muted = true;
+            self.waiting = None;
         }
     }
 

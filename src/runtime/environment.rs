@@ -1,6 +1,7 @@
 //! Where the environment of exec children comes from.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The flags that name variables, in this order of weight: later ones win.
@@ -35,7 +36,24 @@ pub enum EnvironmentError {
     },
 }
 
+/// What a program needs to find others, its home and its language, and no secret.
+const ORDINARY: &[&str] = &["PATH", "HOME", "USER", "SHELL", "LANG", "TMPDIR", "TERM"];
+
+/// The ordinary variables of this process's own environment: `PATH`, `HOME`, `USER`, `SHELL`, `LANG`, `LC_*`, `TMPDIR`
+/// and `TERM`. What is not UTF-8 is left out.
+pub fn ordinary() -> BTreeMap<String, String> {
+    let text =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    let is_ordinary = |name: &str| ORDINARY.contains(&name) || name.starts_with("LC_");
+    std::env::vars_os().filter_map(text).filter(|(name, _)| is_ordinary(name)).collect()
+}
+
 impl Sources {
+    /// Whether nothing is named.
+    pub fn is_empty(&self) -> bool {
+        self.pass.is_empty() && self.files.is_empty() && self.variables.is_empty()
+    }
+
     /// The environment that they make.
     ///
     /// # Errors

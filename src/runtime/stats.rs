@@ -18,12 +18,13 @@ pub struct Traffic {
     /// Bytes sent.
     pub bytes_out: AtomicU64,
     connections: AtomicUsize,
+    http_connections: AtomicUsize,
     /// Told when the last connection is closed.
     closed: Notify,
 }
 
 impl Traffic {
-    /// Counts a connection. Returns how many are open with it.
+    /// Counts a connection of the socket. Returns how many of these are open with it.
     pub fn open(&self) -> usize {
         self.connections.fetch_add(1, Ordering::AcqRel) + 1
     }
@@ -35,9 +36,21 @@ impl Traffic {
         }
     }
 
-    /// How many connections are open.
+    /// Counts a connection of an HTTP door, which has a bound of its own. Returns how many of these are open with it.
+    pub fn open_http(&self) -> usize {
+        self.http_connections.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
+    /// Counts the end of one.
+    pub fn close_http(&self) {
+        if self.http_connections.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.closed.notify_waiters();
+        }
+    }
+
+    /// How many connections are open, of both kinds.
     pub fn connections(&self) -> usize {
-        self.connections.load(Ordering::Acquire)
+        self.connections.load(Ordering::Acquire) + self.http_connections.load(Ordering::Acquire)
     }
 
     /// Returns when none is open.

@@ -1,5 +1,7 @@
 //! Flags, environment and configuration file, in this order of weight.
 
+mod http;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,6 +11,9 @@ use anyhow::{Context as _, anyhow, bail};
 use axlr::runtime::{Durability, environment};
 use clap::{Parser, ValueEnum};
 use serde::Deserialize;
+
+use self::http::HttpFlags;
+pub(crate) use self::http::HttpOptions;
 
 /// The daemon of axlr: serves files, search and programs of your directories on a Unix socket.
 ///
@@ -44,6 +49,9 @@ pub(crate) struct Flags {
     /// A file of KEY=VALUE lines for the children's environment; keeps secrets off the command line.
     #[arg(long, value_name = "FILE")]
     env_file: Vec<PathBuf>,
+
+    #[command(flatten)]
+    http: HttpFlags,
 
     /// Not available: this version runs no plugins.
     #[arg(long, value_name = "FILE", hide = true)]
@@ -119,6 +127,11 @@ struct File {
     env: Vec<String>,
     env_pass: Vec<String>,
     env_file: Vec<PathBuf>,
+    http: Option<std::net::SocketAddr>,
+    http_allow_origin: Vec<String>,
+    http_host: Vec<String>,
+    http_token_file: Option<PathBuf>,
+    http_allow_remote: bool,
     durability: Option<DurabilityFlag>,
     drain: Option<f64>,
     log: Option<String>,
@@ -145,6 +158,9 @@ impl Door {
 pub(crate) struct Options {
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) door: Door,
+    pub(crate) http: HttpOptions,
+    /// Of the commands of the HTTP bridge, which has no workspaces.
+    pub(crate) command_env: BTreeMap<String, String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) durability: Durability,
     pub(crate) drain: Duration,
@@ -171,10 +187,21 @@ impl Flags {
             .or_else(|| Door::of(false, variable("AXLR_SOCKET").map(PathBuf::from)))
             .or_else(|| Door::of(file.stdio, file.socket));
         let log = self.log.map_or_else(|| text_variable("AXLR_LOG"), |log| Ok(Some(log)))?;
+        let http = HttpFlags {
+            http: self.http.http.or(file.http),
+            http_allow_origin: or(self.http.http_allow_origin, file.http_allow_origin),
+            http_host: or(self.http.http_host, file.http_host),
+            http_token_file: self.http.http_token_file.or(file.http_token_file),
+            http_allow_remote: self.http.http_allow_remote || file.http_allow_remote,
+        };
+        let is_given = !given.is_empty();
+        let env = given.collect()?;
         Ok(Options {
+            command_env: if is_given { env.clone() } else { environment::ordinary() },
+            env,
+            http: http.resolve()?,
             roots: or(self.root, file.root),
             door: door.unwrap_or(Door::Socket(None)),
-            env: given.collect()?,
             durability: match self.durability.or(file.durability) {
                 Some(DurabilityFlag::Atomic) => Durability::Atomic,
                 Some(DurabilityFlag::Synced) | None => Durability::Synced,

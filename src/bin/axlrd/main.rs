@@ -1,5 +1,6 @@
 //! The daemon: flags, composition, signals. Everything else is in the library.
 
+mod doors;
 mod flags;
 mod log;
 
@@ -14,6 +15,7 @@ use axlr::runtime::{Config, Containment, Runtime, raise_descriptor_limit};
 use clap::Parser as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use doors::HttpDoors;
 use flags::{Door, Flags, Options};
 use log::Log;
 
@@ -71,33 +73,36 @@ async fn serve(
 ) -> anyhow::Result<()> {
     // Heard from here on, so that a signal during the start is not lost.
     let signals = Signals::listen()?;
-    let Options { roots, door, env, durability, drain, .. } = options;
+    let Options { roots, door, http, command_env, env, durability, drain, .. } = options;
+    let http = HttpDoors::open(http, command_env).await?;
     let runtime = Runtime::start(Config { roots, env, durability, drain, containment, capacity }).await?;
     let socket = match door {
-        Door::Stdio => return serve_one(runtime, signals, log).await,
+        Door::Stdio => return serve_one(runtime, http, signals, log).await,
         Door::Socket(path) => path,
     };
     let listener = listen(socket)?;
+    http.announce();
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     match listener.path() {
         Some(path) => tell(&format!("listening on {}", path.display())),
         None => tell("listening on the socket that was passed to it"),
     }
     let stopping = signals.stop(runtime.clone(), log);
-    tokio::join!(listener.accept(&runtime), runtime.stopped(stopping));
+    tokio::join!(listener.accept(&runtime), http.serve(&runtime), runtime.stopped(stopping));
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
     drop(listener);
     Ok(())
 }
 
 /// Serves stdin and stdout; when they end, so does the runtime.
-async fn serve_one(runtime: Runtime, signals: Signals, log: Log) -> anyhow::Result<()> {
+async fn serve_one(runtime: Runtime, http: HttpDoors, signals: Signals, log: Log) -> anyhow::Result<()> {
     let stopping = signals.stop(runtime.clone(), log);
     let connection = async {
         serve_stdio(runtime.clone()).await;
         runtime.request_stop(None);
     };
-    tokio::join!(connection, runtime.stopped(stopping));
+    http.announce();
+    tokio::join!(connection, http.serve(&runtime), runtime.stopped(stopping));
     Ok(())
 }
 

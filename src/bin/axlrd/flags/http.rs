@@ -1,0 +1,76 @@
+//! The flags of the HTTP doors.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::bail;
+use axlr::listen::http::{Admission, Reach, Token, default_token_path};
+use clap::Args;
+
+/// For pages, and for programs that speak only HTTP. See docs/http.md.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "HTTP")]
+pub(crate) struct HttpFlags {
+    /// Serve the HTTP bridge at this address, 127.0.0.1:8787 say: whoever has the token runs commands as you.
+    #[arg(long, value_name = "IP:PORT")]
+    pub(super) http: Option<SocketAddr>,
+
+    /// An origin whose pages may ask, https://app.example say; repeatable.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(super) http_allow_origin: Vec<String>,
+
+    /// A name by which requests may call this server, beside localhost, 127.0.0.1 and [::1]; repeatable.
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(super) http_host: Vec<String>,
+
+    /// The file of the token, made on the first start [default: $AXERONDIR/axbridge/token when AXERONDIR is set, else
+    /// $XDG_STATE_HOME/axlr/http-token].
+    #[arg(long, value_name = "FILE")]
+    pub(super) http_token_file: Option<PathBuf>,
+
+    /// Allow an address that other machines can reach.
+    #[arg(long)]
+    pub(super) http_allow_remote: bool,
+}
+
+/// The HTTP doors, decided.
+#[derive(Debug)]
+pub(crate) struct HttpOptions {
+    /// Where the bridge is served, if it is.
+    pub(crate) bridge: Option<SocketAddr>,
+    pub(crate) reach: Reach,
+    origins: Vec<String>,
+    hosts: Vec<String>,
+    token_file: Option<PathBuf>,
+}
+
+impl HttpFlags {
+    pub(super) fn resolve(self) -> anyhow::Result<HttpOptions> {
+        let Self { http, http_allow_origin, http_host, http_token_file, http_allow_remote } = self;
+        let says_more = !http_allow_origin.is_empty()
+            || !http_host.is_empty()
+            || http_token_file.is_some()
+            || http_allow_remote;
+        if http.is_none() && says_more {
+            bail!("the --http-… flags need --http IP:PORT");
+        }
+        Ok(HttpOptions {
+            bridge: http,
+            reach: if http_allow_remote { Reach::Remote } else { Reach::Loopback },
+            origins: http_allow_origin,
+            hosts: http_host,
+            token_file: http_token_file,
+        })
+    }
+}
+
+impl HttpOptions {
+    /// What the doors ask of every request, with the token, and where that is.
+    pub(crate) fn admission(&self) -> anyhow::Result<(Arc<Admission>, PathBuf)> {
+        let path = self.token_file.clone().map_or_else(default_token_path, Ok)?;
+        // Wrong flags are told before a file is made.
+        let admission = Admission::new(self.hosts.clone(), self.origins.clone())?;
+        Ok((Arc::new(admission.with_token(Token::load_or_create(&path)?)), path))
+    }
+}
