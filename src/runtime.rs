@@ -155,6 +155,11 @@ impl Runtime {
         session
     }
 
+    /// The roots that every connection may use: workspace and path of each, the default first.
+    pub fn roots(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.roots.iter().map(|root| (root.id.as_str(), root.path.as_str()))
+    }
+
     /// A number for one client in the line for children, where clients take turns.
     pub fn client(&self) -> u64 {
         self.0.next_session.fetch_add(1, Ordering::Relaxed)

@@ -141,3 +141,8 @@ pub const HTTP_EXEC_STREAM_MAX_BYTES: usize = 1_000_000;
 pub const HTTP_TIMEOUT_CODE: i32 = 124;
 /// What a command answers as its exit code that could not be started.
 pub const HTTP_NOT_STARTED_CODE: i32 = -1;
+/// Sessions of the MCP door on HTTP. One more is answered with 503.
+pub const MCP_SESSIONS_MAX: usize = 256;
+/// How long such a session may be idle. Then it is gone, and the next request with its id is answered with 404, which
+/// makes a client begin anew. Longer than any call may take.
+pub const MCP_SESSION_IDLE_MS: u64 = 1_800_000;

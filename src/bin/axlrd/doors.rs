@@ -1,27 +1,36 @@
 //! The doors on TCP, as the flags ask for them.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use axlr::listen::http::{Admission, HttpListener, Reach, serve_bridge};
+use axlr::listen::mcp::{Root, Settings, serve_http};
 use axlr::runtime::Runtime;
 
-use crate::flags::HttpOptions;
+use crate::flags::{HttpOptions, McpOptions};
 use crate::tell;
 
 /// Every HTTP door that was asked for; none is usual.
 pub(crate) struct HttpDoors {
+    reach: Reach,
+    token_file: Option<PathBuf>,
     bridge: Option<Bridge>,
+    mcp: Option<Mcp>,
 }
 
 struct Bridge {
     listener: HttpListener,
     admission: Arc<Admission>,
-    token_file: PathBuf,
-    reach: Reach,
     environment: BTreeMap<String, String>,
+}
+
+struct Mcp {
+    listener: HttpListener,
+    admission: Arc<Admission>,
+    options: McpOptions,
 }
 
 impl HttpDoors {
@@ -30,23 +39,54 @@ impl HttpDoors {
         options: HttpOptions,
         environment: BTreeMap<String, String>,
     ) -> anyhow::Result<Self> {
-        let Some(address) = options.bridge else { return Ok(Self { bridge: None }) };
-        let listener = HttpListener::bind(address, options.reach).await.context("--http")?;
-        let (admission, token_file) = options.admission()?;
-        Ok(Self {
-            bridge: Some(Bridge { listener, admission, token_file, reach: options.reach, environment }),
-        })
+        let reach = options.reach;
+        let listen = async |address: Option<SocketAddr>, flag| match address {
+            Some(address) => HttpListener::bind(address, reach).await.context(flag).map(Some),
+            None => Ok(None),
+        };
+        let bridge = listen(options.bridge, "--http").await?;
+        let mcp = listen(options.mcp.map(|mcp| mcp.address), "--mcp-http").await?;
+        let needs_token = bridge.is_some() || options.mcp.is_some_and(|mcp| mcp.needs_token);
+        let (admission, token_file) = if needs_token {
+            let (admission, token_file) = options.admission()?;
+            (admission, Some(token_file))
+        } else {
+            (options.open_admission()?, None)
+        };
+        let bridge = bridge.map(|listener| Bridge { listener, admission: admission.clone(), environment });
+        let mcp = match mcp.zip(options.mcp) {
+            Some((listener, mcp)) => {
+                let admission = if mcp.needs_token { admission } else { options.open_admission()? };
+                Some(Mcp { listener, admission, options: mcp })
+            }
+            None => None,
+        };
+        Ok(Self { reach, token_file, bridge, mcp })
     }
 
     /// Says where they are, and what that exposes.
     pub(crate) fn announce(&self) {
-        let Some(Bridge { listener, token_file, reach, .. }) = &self.bridge else { return };
+        let token = match &self.token_file {
+            Some(path) => format!("with the token in {}", path.display()),
+            None => "without a token".to_owned(),
+        };
+        if let Some(Bridge { listener, .. }) = &self.bridge {
+            tell(&format!("serving HTTP on http://{}, {token}", listener.address()));
+            self.warn(listener, "the HTTP bridge");
+        }
+        if let Some(Mcp { listener, options, .. }) = &self.mcp {
+            let token = if options.needs_token { &token } else { "without a token" };
+            tell(&format!("serving MCP on http://{}/mcp, {token}", listener.address()));
+            self.warn(listener, "the MCP server");
+        }
+    }
+
+    fn warn(&self, listener: &HttpListener, what: &str) {
         let address = listener.address();
-        tell(&format!("serving HTTP on http://{address}, with the token in {}", token_file.display()));
-        if *reach == Reach::Remote && !address.ip().to_canonical().is_loopback() {
+        if self.reach == Reach::Remote && !address.ip().to_canonical().is_loopback() {
             tracing::warn!(
                 %address,
-                "other machines can reach the HTTP bridge: whoever has the token runs any command as this user, and \
+                "other machines can reach {what}: whoever has the token runs any command as this user, and \
                  requests and token cross the network unencrypted; use a tunnel or a proxy with TLS, and name the host \
                  with --http-host"
             );
@@ -55,8 +95,37 @@ impl HttpDoors {
 
     /// Serves until the runtime is asked to stop.
     pub(crate) async fn serve(&self, runtime: &Runtime) {
-        if let Some(Bridge { listener, admission, environment, .. }) = &self.bridge {
-            serve_bridge(listener, runtime, admission.clone(), environment.clone()).await;
-        }
+        let bridge = async {
+            if let Some(Bridge { listener, admission, environment }) = &self.bridge {
+                serve_bridge(listener, runtime, admission.clone(), environment.clone()).await;
+            }
+        };
+        let mcp = async {
+            if let Some(Mcp { listener, admission, options }) = &self.mcp {
+                serve_http(listener, runtime, admission.clone(), settings(runtime, *options)).await;
+            }
+        };
+        tokio::join!(bridge, mcp);
     }
+
+    /// # Errors
+    /// MCP tools work in the daemon's roots, and there is none.
+    pub(crate) fn check(&self, runtime: &Runtime) -> anyhow::Result<()> {
+        if self.mcp.is_some() && runtime.roots().next().is_none() {
+            bail!("--mcp-http serves the roots of the daemon: give at least one --root DIR");
+        }
+        Ok(())
+    }
+}
+
+fn settings(runtime: &Runtime, options: McpOptions) -> Arc<Settings> {
+    let root =
+        |(workspace, path): (&str, &str)| Root { path: path.into(), workspace: Some(workspace.to_owned()) };
+    let McpOptions { read_only, with_plugins, .. } = options;
+    Arc::new(Settings {
+        roots: runtime.roots().map(root).collect(),
+        read_only,
+        with_plugins,
+        open: Default::default(),
+    })
 }

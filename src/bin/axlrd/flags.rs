@@ -13,7 +13,7 @@ use clap::{Parser, ValueEnum};
 use serde::Deserialize;
 
 use self::http::HttpFlags;
-pub(crate) use self::http::HttpOptions;
+pub(crate) use self::http::{HttpOptions, McpOptions};
 
 /// The daemon of axlr: serves files, search and programs of your directories on a Unix socket.
 ///
@@ -73,7 +73,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// What to log on stderr: a level, or target=level pairs [default: $AXLR_LOG, else info].
+    /// What to log on stderr: a level, or target=level pairs [default: $AXLR_LOG, else info without the MCP SDK's own].
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
 
@@ -81,6 +81,9 @@ pub(crate) struct Flags {
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
 }
+
+/// The MCP SDK tells of every message at the level of our own news, and of every client that leaves as of an error.
+const DEFAULT_LOG: &str = "info,rmcp=off";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -128,6 +131,9 @@ struct File {
     env_pass: Vec<String>,
     env_file: Vec<PathBuf>,
     http: Option<std::net::SocketAddr>,
+    mcp_http: Option<std::net::SocketAddr>,
+    mcp_read_only: bool,
+    mcp_with_plugins: bool,
     http_allow_origin: Vec<String>,
     http_host: Vec<String>,
     http_token_file: Option<PathBuf>,
@@ -189,6 +195,10 @@ impl Flags {
         let log = self.log.map_or_else(|| text_variable("AXLR_LOG"), |log| Ok(Some(log)))?;
         let http = HttpFlags {
             http: self.http.http.or(file.http),
+            mcp_http: self.http.mcp_http.or(file.mcp_http),
+            mcp_read_only: self.http.mcp_read_only || file.mcp_read_only,
+            mcp_with_plugins: self.http.mcp_with_plugins || file.mcp_with_plugins,
+            mcp_http_no_token: self.http.mcp_http_no_token,
             http_allow_origin: or(self.http.http_allow_origin, file.http_allow_origin),
             http_host: or(self.http.http_host, file.http_host),
             http_token_file: self.http.http_token_file.or(file.http_token_file),
@@ -207,7 +217,7 @@ impl Flags {
                 Some(DurabilityFlag::Synced) | None => Durability::Synced,
             },
             drain,
-            log: log.or(file.log).unwrap_or_else(|| "info".to_owned()),
+            log: log.or(file.log).unwrap_or_else(|| DEFAULT_LOG.to_owned()),
             log_format: self.log_format.or(file.log_format).unwrap_or_default(),
         })
     }

@@ -76,6 +76,7 @@ async fn serve(
     let Options { roots, door, http, command_env, env, durability, drain, .. } = options;
     let http = HttpDoors::open(http, command_env).await?;
     let runtime = Runtime::start(Config { roots, env, durability, drain, containment, capacity }).await?;
+    http.check(&runtime)?;
     let socket = match door {
         Door::Stdio => return serve_one(runtime, http, signals, log).await,
         Door::Socket(path) => path,

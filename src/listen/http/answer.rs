@@ -15,6 +15,6 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body>
 }
 
 /// `{"error":"…"}`.
-pub(super) fn refusal(status: StatusCode, error: impl AsRef<str>) -> Response<Body> {
+pub(in crate::listen) fn refusal(status: StatusCode, error: impl AsRef<str>) -> Response<Body> {
     json(status, &serde_json::json!({ "error": error.as_ref() }))
 }

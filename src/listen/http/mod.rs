@@ -27,7 +27,9 @@ mod spawn;
 mod token;
 
 pub use admission::{Admission, AdmissionError};
+pub(super) use answer::refusal;
 pub use bridge::serve_bridge;
 pub use guard::{Endpoint, Guard};
 pub use server::{HttpBindError, HttpListener, Reach};
+pub(super) use socket::Peer;
 pub use token::{Token, TokenError, default_token_path};

@@ -22,7 +22,7 @@ const STALL: Duration = Duration::from_millis(limits::HTTP_STALL_TIMEOUT_MS);
 
 /// One connection as its socket, its service and its commands see it. Clones are one connection.
 #[derive(Clone)]
-pub(super) struct Peer {
+pub(in crate::listen) struct Peer {
     stream: Arc<TcpStream>,
     waits: Arc<Mutex<Waits>>,
     /// This client's number in the line for children.
@@ -81,7 +81,7 @@ impl Peer {
     /// be told apart before something is written, and a client that hangs up must be heard at once.
     ///
     /// Held, the future says that a command runs for this client.
-    pub(super) fn gone(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub(in crate::listen) fn gone(&self) -> impl Future<Output = ()> + Send + 'static {
         let running = Running::new(self.clone());
         async move {
             let watched = running.0.stream.as_fd().try_clone_to_owned();

@@ -27,4 +27,7 @@ pub struct Job {
 pub trait Caller: Send + Sync + 'static {
     /// Carries a call out. Dropping the future cancels the call and kills what it started.
     fn call(&self, job: Job) -> impl Future<Output = Answer> + Send;
+
+    /// Tells that the client has made the handshake, so that what follows is one session of its own.
+    fn begin(&self) {}
 }

@@ -29,9 +29,7 @@ impl<C: Caller> ServerHandler for Handler<C> {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        if request.capabilities.roots.is_some() {
-            self.0.expect_roots();
-        }
+        self.0.begin(request.capabilities.roots.is_some());
         self.negotiate_initialize(&request)
     }
 

@@ -3,14 +3,14 @@
 //! ```text
 //! stdio/     one client on stdin and stdout        ─┐
 //!                                                   ├─ service.rs ── caller.rs ── local.rs: a session of the runtime
-//! handler.rs the SDK's idea of a server, for HTTP  ─┘              └ the command line's own: a daemon on its socket
+//! http.rs    many, as Streamable HTTP              ─┘              └ the command line's own: a daemon on its socket
 //! ```
 //!
 //! [`Service`] is what both doors share: the tools as a model sees them (`faces.rs`), their arguments (`arguments.rs`),
 //! results as text and as structured content (`render.rs`, `reply.rs`), progress (`watch.rs`), the client's roots
 //! (`roots.rs`) and the tools of plugins (`plugins.rs`). It speaks to whatever carries calls out through [`Caller`].
-//! The lifecycle of the protocol's revisions is the SDK's affair, on stdio too; only `tools/call` takes a shorter way
-//! there.
+//! The lifecycle of the protocol's revisions is the SDK's affair at both doors
+//! (`handler.rs`); only `tools/call` takes a shorter way on stdio.
 //!
 //! This room knows no actor and no tool: a call is an [`axlr_protocol::Call`] here as at every other door.
 
@@ -18,6 +18,7 @@ mod arguments;
 mod caller;
 mod faces;
 mod handler;
+mod http;
 mod local;
 mod plugins;
 mod render;
@@ -28,6 +29,7 @@ mod stdio;
 mod watch;
 
 pub use caller::{Answer, Caller, Job};
+pub use http::serve_http;
 pub use local::Local;
 pub use service::{Root, Service, Settings};
 pub use stdio::serve_stdio;

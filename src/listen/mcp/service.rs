@@ -29,7 +29,7 @@ pub struct Settings {
     pub roots: Vec<Root>,
     /// Whether only the tools that change nothing are offered.
     pub read_only: bool,
-    /// Whether the tools of the workspace's plugins are offered too.
+    /// Whether the tools of the workspace's plugins are offered too; never together with `read_only`.
     pub with_plugins: bool,
     /// How a folder inside of a root is opened as a workspace; its own `root` is not looked at.
     pub open: WorkspaceOpenArguments,
@@ -99,7 +99,8 @@ impl<C: Caller> Service<C> {
     /// A session whose calls `caller` carries out.
     pub fn new(caller: C, settings: Arc<Settings>) -> Self {
         let faces = FACES.iter().filter(|face| !settings.read_only || face.only_reads()).collect();
-        let plugins = settings.with_plugins.then(Plugins::default);
+        // Nobody knows what a plugin's tool changes.
+        let plugins = (settings.with_plugins && !settings.read_only).then(Plugins::default);
         let (folder, is_settled) = (Mutex::default(), Sender::new(true));
         Self { caller, settings, faces, plugins, folder, is_settled }
     }
@@ -255,9 +256,10 @@ impl<C: Caller> Service<C> {
         self.folder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells that the client is going to name its roots: calls wait until it has.
-    pub(super) fn expect_roots(&self) {
-        self.is_settled.send_replace(false);
+    /// The client has made the handshake. When it is going to name its roots, calls wait until it has.
+    pub(super) fn begin(&self, has_roots: bool) {
+        self.caller.begin();
+        self.is_settled.send_replace(!has_roots);
     }
 
     /// Waits until the client has named its roots. A client that does not is served all the same.

@@ -131,8 +131,8 @@ fn signalled() -> anyhow::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The SDK tells of every message at the level of our own news.
-const DEFAULT_LOG: &str = "info,rmcp=warn";
+/// The SDK tells of every message at the level of our own news, and of every client that leaves as of an error.
+const DEFAULT_LOG: &str = "info,rmcp=off";
 
 fn start_log(filter: Option<&str>) -> anyhow::Result<()> {
     let named = std::env::var("AXLR_LOG").ok().filter(|filter| !filter.is_empty());

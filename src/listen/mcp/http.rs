@@ -1,0 +1,198 @@
+//! Many clients as Streamable HTTP, at `/mcp` behind the guard of every HTTP door.
+//!
+//! Revisions with a handshake have sessions: each gets a session of the runtime for itself, which ends with it. Since
+//! 2026-07-28 a request stands alone; those share one session of the runtime, and so count as one connection. What runs
+//! for such a request is cancelled when its client goes away; a session goes on without its connection, as the protocol
+//! wants it, until it is deleted or has been idle for long.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axlr_protocol::limits;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Extension, Request, State};
+use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::routing::any;
+use axum::{Error, Router};
+use rmcp::model::ProtocolVersion;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+
+use super::caller::{Answer, Caller, Job};
+use super::handler::Handler;
+use super::local::Local;
+use super::service::{Service, Settings};
+use crate::listen::http::{Admission, Endpoint, Guard, HttpListener, Peer, refusal};
+use crate::runtime::{Phase, Runtime};
+
+/// The names of headers that the protocol has.
+const SESSION_ID: &str = "mcp-session-id";
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+
+const MCP: Endpoint = Endpoint {
+    path: "/mcp",
+    methods: &[Method::POST, Method::GET, Method::DELETE],
+    needs_token: true,
+    takes_json: true,
+    allow_headers: "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, Mcp-Protocol-Version, \
+        Mcp-Method, Mcp-Name",
+    expose_headers: Some("Mcp-Session-Id, Mcp-Protocol-Version"),
+};
+
+/// Serves until the runtime is asked to stop.
+pub async fn serve_http(
+    listener: &HttpListener,
+    runtime: &Runtime,
+    admission: Arc<Admission>,
+    settings: Arc<Settings>,
+) {
+    let sessions = Arc::new(sessions());
+    // Host and Origin were judged before.
+    let mut config = StreamableHttpServerConfig::default().disable_allowed_hosts().disable_allowed_origins();
+    config.json_response = true;
+    config.max_request_body_bytes = limits::HTTP_BODY_MAX_BYTES;
+    let end = config.cancellation_token.clone();
+    let shared = Arc::new(Local::new(runtime));
+    let make = {
+        let runtime = runtime.clone();
+        move || {
+            let visitor = Visitor { runtime: runtime.clone(), shared: shared.clone(), own: OnceLock::new() };
+            Ok(Handler(Arc::new(Service::new(visitor, settings.clone()))))
+        }
+    };
+    let service = StreamableHttpService::new(make, sessions.clone(), config);
+    let desk = Arc::new(Desk { service, sessions, arriving: AtomicUsize::new(0) });
+    let router = Router::new().route(MCP.path, any(answer)).with_state(desk);
+    let guard = Guard::new(admission, listener.address().port(), vec![MCP]);
+    let mut phase = runtime.phase();
+    tokio::spawn(async move {
+        // Streams that wait for news end now; what was asked for had the drain to be answered.
+        let _ = phase.wait_for(|phase| *phase == Phase::Stopped).await;
+        end.cancel();
+    });
+    listener.serve(runtime, guard, router).await;
+}
+
+fn sessions() -> LocalSessionManager {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(Duration::from_millis(limits::MCP_SESSION_IDLE_MS));
+    sessions
+}
+
+/// Carries calls out for one client of the SDK: in the session that all share, until there is a handshake.
+struct Visitor {
+    runtime: Runtime,
+    shared: Arc<Local>,
+    own: OnceLock<Local>,
+}
+
+impl Caller for Visitor {
+    async fn call(&self, job: Job) -> Answer {
+        self.own.get().unwrap_or(&self.shared).call(job).await
+    }
+
+    fn begin(&self) {
+        self.own.get_or_init(|| Local::new(&self.runtime));
+    }
+}
+
+struct Desk {
+    service: StreamableHttpService<Handler<Visitor>, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    /// Requests under way that may begin a session.
+    arriving: AtomicUsize,
+}
+
+async fn answer(
+    State(desk): State<Arc<Desk>>,
+    Extension(peer): Extension<Peer>,
+    request: Request,
+) -> Response<Body> {
+    let is_post = request.method() == Method::POST;
+    let _arrival = if is_post && may_begin(request.headers()) {
+        let arrival = Arrival::count(desk.clone());
+        let sessions = desk.sessions.sessions.read().await.len();
+        if sessions + arrival.number > limits::MCP_SESSIONS_MAX {
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
+        }
+        Some(arrival)
+    } else {
+        None
+    };
+    if !is_post {
+        return desk.service.handle(request).await.map(Body::new);
+    }
+    let mut gone: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(peer.gone());
+    tokio::select! {
+        response = desk.service.handle(request) => {
+            response.map(|body| Body::new(Attended { body: Some(Body::new(body)), gone }))
+        }
+        // Nobody reads it.
+        () = poll_fn(|context| gone.as_mut().poll(context)) => Response::new(Body::empty()),
+    }
+}
+
+/// Whether a request has no session and does not stand alone either: then it may be a handshake.
+fn may_begin(headers: &HeaderMap) -> bool {
+    let stands_alone = headers
+        .get(PROTOCOL_VERSION)
+        .is_some_and(|version| version.as_bytes() >= ProtocolVersion::V_2026_07_28.as_str().as_bytes());
+    !stands_alone && !headers.contains_key(SESSION_ID)
+}
+
+/// A request in the count of those that may begin a session.
+struct Arrival {
+    desk: Arc<Desk>,
+    number: usize,
+}
+
+impl Arrival {
+    fn count(desk: Arc<Desk>) -> Self {
+        let number = desk.arriving.fetch_add(1, Ordering::AcqRel) + 1;
+        Self { desk, number }
+    }
+}
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        self.desk.arriving.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The body of an answer, which ends when its client is gone: dropping it is how the SDK learns of that.
+struct Attended {
+    body: Option<Body>,
+    gone: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl HttpBody for Attended {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<hyper::body::Frame<Bytes>, Error>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
+            return Poll::Ready(frame);
+        }
+        if self.gone.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        self.body = None;
+        Poll::Ready(None)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        self.body.as_ref().map(HttpBody::size_hint).unwrap_or_default()
+    }
+}
