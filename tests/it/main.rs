@@ -9,6 +9,7 @@ mod frames;
 mod house;
 mod hung;
 mod life;
+mod mcp;
 mod once;
 mod requests;
 mod settings;

@@ -9,20 +9,26 @@ use rmcp::model::{
     ErrorCode, ErrorData, JsonRpcError, ProgressNotificationParam, ProtocolVersion, RequestId,
     RequestMetaObject,
 };
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::listen::mcp::reply::Reply;
 
 /// What stands in any message.
 #[derive(Debug, Deserialize)]
-pub(super) struct Envelope<'m> {
+struct Envelope<'m> {
     #[serde(borrow)]
-    pub(super) id: Option<&'m RawValue>,
+    jsonrpc: Cow<'m, str>,
     #[serde(borrow)]
-    pub(super) method: Option<Cow<'m, str>>,
+    id: Option<&'m RawValue>,
     #[serde(borrow)]
-    pub(super) params: Option<&'m RawValue>,
+    method: Option<Cow<'m, str>>,
+    #[serde(borrow)]
+    params: Option<&'m RawValue>,
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
 }
 
 /// What a line is.
@@ -47,19 +53,21 @@ impl<'m> Line<'m> {
     /// # Errors
     /// What its sender is told.
     pub(super) fn read(line: &'m [u8]) -> Result<Self, ErrorData> {
-        // A batch, which no revision but one had. Serde would take it for the members of one message.
-        if line.trim_ascii_start().starts_with(b"[") {
-            let reason = "Invalid request: batches are not taken; send each message on a line of its own";
-            return Err(ErrorData::invalid_request(reason, None));
-        }
-        let envelope: Envelope<'m> =
-            serde_json::from_slice(line).map_err(|error| match error.classify() {
-                serde_json::error::Category::Data => {
-                    ErrorData::invalid_request(format!("Invalid request: {error}"), None)
-                }
+        let envelope: Envelope<'m> = object(line).map_err(|fault| match fault {
+            Fault::NoObject => {
+                // An array would be a batch, which no revision but one had.
+                let reason = "Invalid request: each line must hold one message, a JSON object";
+                ErrorData::invalid_request(reason, None)
+            }
+            Fault::Json(error) => match error.classify() {
+                Category::Data => ErrorData::invalid_request(format!("Invalid request: {error}"), None),
                 _ => ErrorData::new(ErrorCode::PARSE_ERROR, format!("Parse error: {error}"), None),
-            })?;
-        let Envelope { id, method, params } = envelope;
+            },
+        })?;
+        let Envelope { jsonrpc, id, method, params, result, error } = envelope;
+        if jsonrpc != "2.0" {
+            return Err(ErrorData::invalid_request("Invalid request: jsonrpc must be \"2.0\"", None));
+        }
         let id = id.map(|id| {
             serde_json::from_str(id.get()).map_err(|_| {
                 ErrorData::invalid_request("Invalid request: id must be a string or an integer", None)
@@ -68,7 +76,8 @@ impl<'m> Line<'m> {
         match (id, method) {
             (Some(id), Some(method)) => Ok(Self::Request { id: id?, method, params }),
             (None, Some(method)) => Ok(Self::Notification { method, params }),
-            (_, None) => Ok(Self::Response),
+            (_, None) if result.is_some() || error.is_some() => Ok(Self::Response),
+            (_, None) => Err(ErrorData::invalid_request("Invalid request: method is missing", None)),
         }
     }
 }
@@ -94,7 +103,7 @@ impl<'m> Parameters<'m> {
             ErrorData::invalid_params(format!("Invalid params of tools/call: {reason}"), None)
         };
         let params = params.ok_or_else(|| wrong("there are none".to_owned()))?;
-        serde_json::from_str(params.get()).map_err(|error| wrong(error.to_string()))
+        object(params.get().as_bytes()).map_err(|fault| wrong(fault.to_string()))
     }
 
     /// How the request declares itself, in revisions that have no handshake.
@@ -130,7 +139,28 @@ pub(super) fn cancelled(params: Option<&RawValue>) -> Option<RequestId> {
     struct Cancelled {
         request_id: RequestId,
     }
-    serde_json::from_str::<Cancelled>(params?.get()).ok().map(|cancelled| cancelled.request_id)
+    object::<Cancelled>(params?.get().as_bytes()).ok().map(|cancelled| cancelled.request_id)
+}
+
+/// Why something is not what it should be.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error("it must be a JSON object")]
+    NoObject,
+    #[error(transparent)]
+    Json(serde_json::Error),
+}
+
+/// Reads an object. Serde alone takes an array for one, member by member.
+fn object<'m, T: Deserialize<'m>>(text: &'m [u8]) -> Result<T, Fault> {
+    if text.trim_ascii_start().starts_with(b"{") {
+        return serde_json::from_slice(text).map_err(Fault::Json);
+    }
+    // What is no JSON at all is told so.
+    match serde_json::from_slice::<IgnoredAny>(text) {
+        Ok(_) => Err(Fault::NoObject),
+        Err(error) => Err(Fault::Json(error)),
+    }
 }
 
 /// The method of a step of progress.
