@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, InitializeRequestParams, InitializeResult,
     ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerConfig,
@@ -12,6 +13,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::caller::Caller;
+use super::http::SessionEnd;
 use super::service::{Incoming, Service, Steps, UnknownTool};
 use super::watch::Note;
 
@@ -62,6 +64,7 @@ impl<C: Caller> ServerHandler for Handler<C> {
             reply = self.0.run(prepared) => Ok(reply.map_err(unknown)?.into_result().into()),
             // The SDK answers nothing then; what ran is cancelled as it is dropped.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+            () = session_ended(&context) => Err(ErrorData::internal_error("the session has ended", None)),
         }
     }
 
@@ -71,6 +74,15 @@ impl<C: Caller> ServerHandler for Handler<C> {
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
         ask_for_roots(&self.0, &context.peer).await;
+    }
+}
+
+/// Returns when the client has ended the session that the request belongs to.
+async fn session_ended(context: &RequestContext<RoleServer>) {
+    let request = context.extensions.get::<Parts>();
+    match request.and_then(|request| request.extensions.get::<SessionEnd>()) {
+        Some(end) => end.ended().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -5,10 +5,11 @@
 //! for such a request is cancelled when its client goes away; a session goes on without its connection, as the protocol
 //! wants it, until it is deleted or has been idle for long.
 
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use super::caller::{Answer, Caller, Job};
 use super::handler::Handler;
 use super::local::Local;
 use super::service::{Service, Settings};
+use crate::cancel::Cancel;
 use crate::listen::http::{Admission, Endpoint, Guard, HttpListener, Peer, refusal};
 use crate::runtime::{Phase, Runtime};
 
@@ -65,7 +67,7 @@ pub async fn serve_http(
         }
     };
     let service = StreamableHttpService::new(make, sessions.clone(), config);
-    let desk = Arc::new(Desk { service, sessions, arriving: AtomicUsize::new(0) });
+    let desk = Arc::new(Desk { service, sessions, ends: Mutex::default(), arriving: AtomicUsize::new(0) });
     let router = Router::new().route(MCP.path, any(answer)).with_state(desk);
     let guard = Guard::new(admission, listener.address().port(), vec![MCP]);
     let mut phase = runtime.phase();
@@ -100,18 +102,71 @@ impl Caller for Visitor {
     }
 }
 
+/// When a session is ended by its client, for the calls that run in it. The SDK would let them run for a while.
+#[derive(Clone, Default)]
+pub(super) struct SessionEnd(Cancel);
+
+impl SessionEnd {
+    pub(super) async fn ended(&self) {
+        self.0.cancelled().await;
+    }
+}
+
 struct Desk {
     service: StreamableHttpService<Handler<Visitor>, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
+    /// Of the sessions that were heard of.
+    ends: Mutex<HashMap<String, SessionEnd>>,
     /// Requests under way that may begin a session.
     arriving: AtomicUsize,
+}
+
+impl Desk {
+    /// The end of a session, when there is such a session.
+    async fn end_of(&self, id: &str) -> SessionEnd {
+        let sessions = self.sessions.sessions.read().await;
+        if !sessions.contains_key(id) {
+            return SessionEnd::default();
+        }
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(end) = ends.get(id) {
+            return end.clone();
+        }
+        // Those that were idle for too long went without a word.
+        ends.retain(|id, _| sessions.contains_key(id.as_str()));
+        ends.entry(id.to_owned()).or_default().clone()
+    }
+
+    /// Ends a session, and with it what runs there.
+    async fn delete(&self, request: Request) -> Response<Body> {
+        let id = session_id(request.headers());
+        let mut response = self.service.handle(request).await.map(Body::new);
+        // Done, not only heard of: some clients complain of anything else.
+        if response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        if response.status().is_success()
+            && let Some(id) = id
+            && let Some(end) = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+        {
+            end.0.cancel();
+        }
+        response
+    }
+}
+
+fn session_id(headers: &HeaderMap) -> Option<String> {
+    headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned)
 }
 
 async fn answer(
     State(desk): State<Arc<Desk>>,
     Extension(peer): Extension<Peer>,
-    request: Request,
+    mut request: Request,
 ) -> Response<Body> {
+    if request.method() == Method::DELETE {
+        return desk.delete(request).await;
+    }
     let is_post = request.method() == Method::POST;
     let _arrival = if is_post && may_begin(request.headers()) {
         let arrival = Arrival::count(desk.clone());
@@ -125,6 +180,10 @@ async fn answer(
     };
     if !is_post {
         return desk.service.handle(request).await.map(Body::new);
+    }
+    if let Some(id) = session_id(request.headers()) {
+        let end = desk.end_of(&id).await;
+        request.extensions_mut().insert(end);
     }
     let mut gone: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(peer.gone());
     tokio::select! {

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -162,7 +163,7 @@ fn a_session_calls_tools_in_any_root_until_it_is_deleted() {
     let wrong = session.call("read_file", json!({"root": "/", "path": "f"}));
     assert!(wrong["content"][0]["text"].as_str().unwrap().contains("root must be one of"), "{wrong}");
     let deleted = served.ask("DELETE", &[("mcp-session-id", &session.id)], &Value::Null);
-    assert!(deleted.status() < 300, "{}", deleted.head);
+    assert_eq!(deleted.status(), 204, "{}", deleted.head);
     assert_eq!(session.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).status(), 404);
 }
 
@@ -179,6 +180,21 @@ fn a_call_in_a_session_can_be_cancelled() {
         .ask(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}));
     assert_eq!(told.status(), 202);
     wait_until("the tree is dead", || !is_alive(parent) && !is_alive(child));
+}
+
+#[test]
+fn a_deleted_session_takes_its_programs_along() {
+    let served = Served::start(&[]);
+    let session = served.handshake();
+    let params = json!({"name": "run_program", "arguments": lingering()});
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string();
+    let headers = [("mcp-session-id", session.id.as_str())];
+    let _waiting = served.send("POST", &headers, &body);
+    let (parent, child) = (pid_in(&served.root().join("parent")), pid_in(&served.root().join("child")));
+    let began = Instant::now();
+    assert_eq!(served.ask("DELETE", &headers, &Value::Null).status(), 204);
+    wait_until("the tree is dead", || !is_alive(parent) && !is_alive(child));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }
 
 #[test]

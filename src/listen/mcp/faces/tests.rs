@@ -170,7 +170,7 @@ fn what_the_schema_refuses_is_a_mistake() {
 
 #[test]
 fn every_output_fits_its_schema() {
-    let sha = Some("0".repeat(64));
+    let sha = "0".repeat(64);
     let read = |content_sha256| {
         Output::Read(ReadOutput {
             content: "c".into(),
@@ -215,16 +215,12 @@ fn every_output_fits_its_schema() {
         ..Default::default()
     };
     let table = [
-        (Tool::Read, read(sha.clone())),
+        (Tool::Read, read(Some(sha.clone()))),
         (Tool::Read, read(None)),
-        (Tool::Write, Output::Write(WriteOutput { written_bytes: 1, content_sha256: sha.clone().unwrap() })),
+        (Tool::Write, Output::Write(WriteOutput { written_bytes: 1, content_sha256: sha.clone() })),
         (
             Tool::Edit,
-            Output::Edit(EditOutput {
-                written_bytes: 1,
-                content_sha256: sha.unwrap(),
-                replacements: Some(2),
-            }),
+            Output::Edit(EditOutput { written_bytes: 1, content_sha256: sha, replacements: Some(2) }),
         ),
         (Tool::Exec, exec(None)),
         (Tool::Exec, exec(Some("KILL"))),

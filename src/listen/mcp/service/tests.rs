@@ -10,11 +10,14 @@ use serde_json::{Value, json};
 use super::{Incoming, Root, Service, Settings, UnknownTool};
 use crate::listen::mcp::caller::{Answer, Caller, Job};
 
+/// Where each call was made, and which.
+type Asked = Arc<Mutex<Vec<(Option<String>, Call)>>>;
+
 /// Answers from a table, and remembers what it was asked.
 #[derive(Default)]
 struct Fake {
     plugins: Vec<PluginTool>,
-    asked: Arc<Mutex<Vec<(Option<String>, Call)>>>,
+    asked: Asked,
 }
 
 impl Caller for Fake {
