@@ -18,7 +18,7 @@ use axlr_protocol::{EventBody, Status, Tool};
 use ractor::rpc::CallResult;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
-use super::{Inner, Phase, Runtime};
+use super::{Inner, Runtime};
 use crate::actors::{ChildPlace, LineFull, SupervisorMsg};
 use crate::cancel::Cancel;
 use crate::capacity::COMMAND_READER_GRACE;
@@ -111,7 +111,7 @@ impl Runtime {
         let mut left = Box::pin(left);
         let place = tokio::select! {
             biased;
-            () = self.0.no_longer_running() => Err(Refused::ShuttingDown),
+            () = self.0.stopping() => Err(Refused::ShuttingDown),
             () = &mut left => Err(Refused::Left),
             place = self.0.place(client) => place,
         };
@@ -174,10 +174,6 @@ impl Inner {
             Ok(CallResult::Success(Err(LineFull))) => Err(Refused::Overloaded),
             _ => Err(Refused::Lost),
         }
-    }
-
-    async fn no_longer_running(&self) {
-        let _ = self.phase.subscribe().wait_for(|phase| *phase != Phase::Running).await;
     }
 
     /// The whole life of a command.
