@@ -184,7 +184,20 @@ impl Inner {
         left: impl Future<Output = ()>,
     ) -> End {
         let Command { program, arguments, directory, environment, timeout } = command;
-        let directory = match self.directory(directory).await {
+        let unwanted = async {
+            tokio::select! {
+                () = left => {}
+                () = self.commands.cancelled() => {}
+                // It has ended or timed out, and nobody has taken the last of its output for all that time.
+                () = tokio::time::sleep(timeout + COMMAND_READER_GRACE) => {}
+            }
+        };
+        tokio::pin!(unwanted);
+        let directory = tokio::select! {
+            directory = self.directory(directory) => directory,
+            () = &mut unwanted => return End::Cancelled,
+        };
+        let directory = match directory {
             Ok(directory) => directory,
             Err(error) => return End::NotStarted(format!("its folder can't be entered: {error}")),
         };
@@ -200,18 +213,10 @@ impl Inner {
         };
         let cancel = Cancel::new();
         let run = process::run(&self.config.containment, job, &cancel);
-        let unwanted = async {
-            tokio::select! {
-                () = left => {}
-                () = self.commands.cancelled() => {}
-                // It has ended or timed out, and nobody has taken the last of its output for all that time.
-                () = tokio::time::sleep(timeout + COMMAND_READER_GRACE) => {}
-            }
-        };
         tokio::pin!(run);
         let result = tokio::select! {
             result = &mut run => result,
-            () = unwanted => {
+            () = &mut unwanted => {
                 cancel.cancel();
                 run.await
             }

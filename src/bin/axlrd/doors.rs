@@ -54,9 +54,9 @@ impl HttpDoors {
     }
 
     /// Serves until the runtime is asked to stop.
-    pub(crate) async fn serve(&self, runtime: &Runtime) {
-        if let Some(Bridge { listener, admission, environment, .. }) = &self.bridge {
-            serve_bridge(listener, runtime, admission.clone(), environment.clone()).await;
+    pub(crate) async fn serve(self, runtime: &Runtime) {
+        if let Some(Bridge { listener, admission, environment, .. }) = self.bridge {
+            serve_bridge(listener, runtime, admission, environment).await;
         }
     }
 }

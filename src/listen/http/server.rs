@@ -36,6 +36,10 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Bytes that are read from such a client and dropped.
 const LINGER_BYTES: u64 = 2 * limits::HTTP_BODY_MAX_BYTES as u64;
 
+/// What is read ahead of a connection, and what may wait to be written there before more is asked for: a head, or two
+/// lines of a stream.
+const BUFFER_BYTES: usize = 128 * 1024;
+
 /// Why a door could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpBindError {
@@ -94,9 +98,9 @@ impl HttpListener {
         self.address
     }
 
-    /// Serves until the runtime is asked to stop. Connections end by themselves: each writes the answers to what it has
-    /// received, and closes.
-    pub async fn serve(&self, runtime: &Runtime, guard: Guard, router: Router) {
+    /// Serves until the runtime is asked to stop; then nobody can connect any more. Connections end by themselves: each
+    /// writes the answers to what it has received, and closes.
+    pub async fn serve(self, runtime: &Runtime, guard: Guard, router: Router) {
         let door = Door { guard: Arc::new(guard), router, bounds: self.bounds };
         loop {
             tokio::select! {
@@ -146,7 +150,8 @@ async fn converse(runtime: &Runtime, peer: Peer, door: Door) {
         // Whether half a client counts is for the endpoints to say: see `Peer::gone`.
         .half_close(true)
         .header_read_timeout(None)
-        .max_buf_size(limits::HTTP_HEAD_MAX_BYTES)
+        .max_header_size(limits::HTTP_HEAD_MAX_BYTES)
+        .max_buf_size(BUFFER_BYTES)
         .serve_connection(socket, visit);
     let timer = Box::pin(tokio::time::sleep(Duration::ZERO));
     let mut conversation = Conversation { connection, peer, timer, last: None };
