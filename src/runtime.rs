@@ -180,6 +180,11 @@ impl Runtime {
         self.0.phase.subscribe()
     }
 
+    /// Returns when a stop was asked for.
+    pub async fn stopping(&self) {
+        self.0.stopping().await;
+    }
+
     /// Asks for a stop, as SIGTERM does. `false` when one was asked for already; that changes nothing.
     pub fn request_stop(&self, drain: Option<Duration>) -> bool {
         self.0.request_stop(drain)
@@ -233,6 +238,10 @@ impl Inner {
             Ok(Phase::Draining(drain)) => *drain,
             _ => Duration::ZERO,
         }
+    }
+
+    async fn stopping(&self) {
+        let _ = self.phase.subscribe().wait_for(|phase| *phase != Phase::Running).await;
     }
 
     fn is_running(&self) -> bool {

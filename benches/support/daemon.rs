@@ -1,6 +1,7 @@
 //! `axlrd` in a process of its own.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -41,11 +42,15 @@ impl Daemon {
 
     /// Starts a daemon and does not wait.
     pub(crate) fn launch(root: &Path, variables: &[(&str, &str)]) -> Self {
+        Self::launch_with(root, variables, &[])
+    }
+
+    fn launch_with(root: &Path, variables: &[(&str, &str)], flags: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_axlrd"));
         command.env_clear().envs(variables.iter().copied());
         command.arg("--socket").arg(folder.path().join("axlr.sock")).arg("--root").arg(root);
-        command.args(["--env", "PATH=/usr/bin:/bin"]);
+        command.args(["--env", "PATH=/usr/bin:/bin"]).args(flags);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.stderr(File::create(folder.path().join("log")).unwrap());
         Self { process: command.spawn().unwrap(), folder }
@@ -85,6 +90,47 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// A daemon with an HTTP bridge.
+pub(crate) struct Bridge {
+    pub(crate) daemon: Daemon,
+    pub(crate) address: SocketAddr,
+    token: String,
+}
+
+impl Bridge {
+    /// Starts one and waits until it listens.
+    pub(crate) fn start(root: &Path) -> Self {
+        let token_file = root.join("token");
+        let flags = ["--http", "127.0.0.1:0", "--http-token-file", token_file.to_str().unwrap()];
+        let daemon = Daemon::launch_with(root, &[], &flags);
+        let end = Instant::now() + PATIENCE;
+        // The last that it says at its start.
+        while UnixStream::connect(daemon.socket()).is_err() {
+            assert!(Instant::now() < end, "the daemon does not listen");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let address = loop {
+            let log = std::fs::read_to_string(daemon.folder.path().join("log")).unwrap();
+            let said = log.split("http://").nth(1).and_then(|rest| rest.split(',').next());
+            if let Some(address) = said.and_then(|address| address.parse().ok()) {
+                break address;
+            }
+        };
+        let token = std::fs::read_to_string(token_file).unwrap().trim_end().to_owned();
+        Self { daemon, address, token }
+    }
+
+    /// A whole request.
+    pub(crate) fn request(&self, path: &str, body: &serde_json::Value) -> Vec<u8> {
+        let (body, token) = (body.to_string(), &self.token);
+        let length = body.len();
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .into_bytes()
     }
 }
 

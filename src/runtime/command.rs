@@ -18,7 +18,7 @@ use axlr_protocol::{EventBody, Status, Tool};
 use ractor::rpc::CallResult;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
-use super::{Inner, Phase, Runtime};
+use super::{Inner, Runtime};
 use crate::actors::{ChildPlace, LineFull, SupervisorMsg};
 use crate::cancel::Cancel;
 use crate::capacity::COMMAND_READER_GRACE;
@@ -111,7 +111,7 @@ impl Runtime {
         let mut left = Box::pin(left);
         let place = tokio::select! {
             biased;
-            () = self.0.no_longer_running() => Err(Refused::ShuttingDown),
+            () = self.0.stopping() => Err(Refused::ShuttingDown),
             () = &mut left => Err(Refused::Left),
             place = self.0.place(client) => place,
         };
@@ -176,10 +176,6 @@ impl Inner {
         }
     }
 
-    async fn no_longer_running(&self) {
-        let _ = self.phase.subscribe().wait_for(|phase| *phase != Phase::Running).await;
-    }
-
     /// The whole life of a command.
     async fn live(
         self: &Arc<Self>,
@@ -188,7 +184,20 @@ impl Inner {
         left: impl Future<Output = ()>,
     ) -> End {
         let Command { program, arguments, directory, environment, timeout } = command;
-        let directory = match self.directory(directory).await {
+        let unwanted = async {
+            tokio::select! {
+                () = left => {}
+                () = self.commands.cancelled() => {}
+                // It has ended or timed out, and nobody has taken the last of its output for all that time.
+                () = tokio::time::sleep(timeout + COMMAND_READER_GRACE) => {}
+            }
+        };
+        tokio::pin!(unwanted);
+        let directory = tokio::select! {
+            directory = self.directory(directory) => directory,
+            () = &mut unwanted => return End::Cancelled,
+        };
+        let directory = match directory {
             Ok(directory) => directory,
             Err(error) => return End::NotStarted(format!("its folder can't be entered: {error}")),
         };
@@ -204,18 +213,10 @@ impl Inner {
         };
         let cancel = Cancel::new();
         let run = process::run(&self.config.containment, job, &cancel);
-        let unwanted = async {
-            tokio::select! {
-                () = left => {}
-                () = self.commands.cancelled() => {}
-                // It has ended or timed out, and nobody has taken the last of its output for all that time.
-                () = tokio::time::sleep(timeout + COMMAND_READER_GRACE) => {}
-            }
-        };
         tokio::pin!(run);
         let result = tokio::select! {
             result = &mut run => result,
-            () = unwanted => {
+            () = &mut unwanted => {
                 cancel.cancel();
                 run.await
             }

@@ -7,6 +7,8 @@ mod support;
 mod cli;
 mod frames;
 mod house;
+mod http;
+mod http_life;
 mod hung;
 mod life;
 mod mcp;

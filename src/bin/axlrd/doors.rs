@@ -94,15 +94,15 @@ impl HttpDoors {
     }
 
     /// Serves until the runtime is asked to stop.
-    pub(crate) async fn serve(&self, runtime: &Runtime) {
+    pub(crate) async fn serve(self, runtime: &Runtime) {
         let bridge = async {
-            if let Some(Bridge { listener, admission, environment }) = &self.bridge {
-                serve_bridge(listener, runtime, admission.clone(), environment.clone()).await;
+            if let Some(Bridge { listener, admission, environment }) = self.bridge {
+                serve_bridge(listener, runtime, admission, environment).await;
             }
         };
         let mcp = async {
-            if let Some(Mcp { listener, admission, options }) = &self.mcp {
-                serve_http(listener, runtime, admission.clone(), settings(runtime, *options)).await;
+            if let Some(Mcp { listener, admission, options }) = self.mcp {
+                serve_http(listener, runtime, admission, settings(runtime, options)).await;
             }
         };
         tokio::join!(bridge, mcp);

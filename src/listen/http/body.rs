@@ -1,6 +1,5 @@
 //! The bodies of requests and answers: bounded in size and time, and watched to their end.
 
-use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -15,11 +14,14 @@ use tokio::time::Sleep;
 use super::answer::refusal;
 use super::socket::Serving;
 
-const PATIENCE: Duration = Duration::from_millis(limits::HTTP_BODY_TIMEOUT_MS);
+/// A request's body took too long.
+#[derive(Debug, thiserror::Error)]
+#[error("the body did not come within {} s", .0.as_secs_f64())]
+struct TooSlow(Duration);
 
 /// A request's body that ends in an error when it is too long or takes too long.
-pub(super) fn bounded(body: Incoming) -> Body {
-    Body::new(Limited::new(Timed { body, deadline: None }, limits::HTTP_BODY_MAX_BYTES))
+pub(super) fn bounded(body: Incoming, patience: Duration) -> Body {
+    Body::new(Limited::new(Timed { body, patience, deadline: None }, limits::HTTP_BODY_MAX_BYTES))
 }
 
 /// Reads a request's body.
@@ -36,9 +38,8 @@ pub(super) async fn read(body: Body) -> Result<Bytes, Box<Response<Body>>> {
         let error = format!("the body is over the limit of {} bytes", limits::HTTP_BODY_MAX_BYTES);
         return refuse(StatusCode::PAYLOAD_TOO_LARGE, &error);
     }
-    if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
-        let error = format!("the body did not come within {} s", PATIENCE.as_secs());
-        return refuse(StatusCode::REQUEST_TIMEOUT, &error);
+    if error.is::<TooSlow>() {
+        return refuse(StatusCode::REQUEST_TIMEOUT, &error.to_string());
     }
     refuse(StatusCode::BAD_REQUEST, "the body broke off or is not well-formed")
 }
@@ -46,6 +47,7 @@ pub(super) async fn read(body: Body) -> Result<Bytes, Box<Response<Body>>> {
 /// A body that must have come whole some time after its reader first waits for it.
 struct Timed {
     body: Incoming,
+    patience: Duration,
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -60,8 +62,9 @@ impl HttpBody for Timed {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(PATIENCE)));
-        deadline.as_mut().poll(context).map(|()| Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())))
+        let patience = self.patience;
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        deadline.as_mut().poll(context).map(|()| Some(Err(TooSlow(patience).into())))
     }
 
     fn is_end_stream(&self) -> bool {

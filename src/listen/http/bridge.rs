@@ -43,7 +43,7 @@ struct Bridge {
 
 /// Serves the bridge until the runtime is asked to stop. Commands get `environment` and what each request adds.
 pub async fn serve_bridge(
-    listener: &HttpListener,
+    listener: HttpListener,
     runtime: &Runtime,
     admission: Arc<Admission>,
     environment: BTreeMap<String, String>,

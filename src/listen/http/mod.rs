@@ -17,6 +17,7 @@
 mod admission;
 mod answer;
 mod body;
+mod bounds;
 mod bridge;
 mod exec;
 mod guard;

@@ -21,6 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
 
 use super::body::{self, Watched};
+use super::bounds::Bounds;
 use super::guard::Guard;
 use super::socket::{Peer, Socket};
 use crate::runtime::{Phase, Runtime};
@@ -34,6 +35,10 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(1);
 /// Bytes that are read from such a client and dropped.
 const LINGER_BYTES: u64 = 2 * limits::HTTP_BODY_MAX_BYTES as u64;
+
+/// What is read ahead of a connection, and what may wait to be written there before more is asked for: a head, or two
+/// lines of a stream.
+const BUFFER_BYTES: usize = 128 * 1024;
 
 /// Why a door could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +75,7 @@ pub enum Reach {
 pub struct HttpListener {
     listener: TcpListener,
     address: SocketAddr,
+    bounds: Bounds,
 }
 
 impl HttpListener {
@@ -84,7 +90,7 @@ impl HttpListener {
         let failed = |source| HttpBindError::Io { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, bounds: Bounds::default() })
     }
 
     /// Where it listens.
@@ -92,11 +98,10 @@ impl HttpListener {
         self.address
     }
 
-    /// Serves until the runtime is asked to stop. Connections end by themselves: each writes the answers to what it has
-    /// received, and closes.
-    pub async fn serve(&self, runtime: &Runtime, guard: Guard, router: Router) {
-        let door = Door { guard: Arc::new(guard), router };
-        let mut phase = runtime.phase();
+    /// Serves until the runtime is asked to stop; then nobody can connect any more. Connections end by themselves: each
+    /// writes the answers to what it has received, and closes.
+    pub async fn serve(self, runtime: &Runtime, guard: Guard, router: Router) {
+        let door = Door { guard: Arc::new(guard), router, bounds: self.bounds };
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -106,7 +111,7 @@ impl HttpListener {
                         tokio::time::sleep(ACCEPT_PAUSE).await;
                     }
                 },
-                _ = phase.wait_for(|phase| *phase != Phase::Running) => return,
+                () = runtime.stopping() => return,
             }
         }
     }
@@ -116,8 +121,8 @@ fn welcome(runtime: &Runtime, door: &Door, stream: TcpStream) {
     // What is written is whole: lines of a stream, or an answer.
     let _ = stream.set_nodelay(true);
     let counted = Counted::new(runtime.clone());
-    let peer = Peer::new(stream, runtime.client());
-    if counted.number > limits::HTTP_CONNECTIONS_MAX {
+    let peer = Peer::new(stream, runtime.client(), door.bounds);
+    if counted.number > door.bounds.connections {
         tokio::spawn(async move { refuse(Socket::new(peer, counted.runtime.clone())).await });
         return;
     }
@@ -145,7 +150,8 @@ async fn converse(runtime: &Runtime, peer: Peer, door: Door) {
         // Whether half a client counts is for the endpoints to say: see `Peer::gone`.
         .half_close(true)
         .header_read_timeout(None)
-        .max_buf_size(limits::HTTP_HEAD_MAX_BYTES)
+        .max_header_size(limits::HTTP_HEAD_MAX_BYTES)
+        .max_buf_size(BUFFER_BYTES)
         .serve_connection(socket, visit);
     let timer = Box::pin(tokio::time::sleep(Duration::ZERO));
     let mut conversation = Conversation { connection, peer, timer, last: None };
@@ -232,6 +238,7 @@ async fn linger(mut socket: Socket) {
 struct Door {
     guard: Arc<Guard>,
     router: Router,
+    bounds: Bounds,
 }
 
 /// The endpoints as one connection sees them.
@@ -252,7 +259,7 @@ impl Service<Request<Incoming>> for Visit {
         match self.door.guard.judge(&parts) {
             Ok(passed) => {
                 parts.extensions.insert(self.peer.clone());
-                let request = Request::from_parts(parts, body::bounded(body));
+                let request = Request::from_parts(parts, body::bounded(body, self.door.bounds.body));
                 let answer = TowerToHyperService::new(self.door.router.clone()).call(request);
                 Box::pin(async move { Ok(watched(passed.dress(answer.await?))) })
             }
@@ -279,3 +286,6 @@ impl Drop for Counted {
         self.runtime.traffic().close_http();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,25 +6,21 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use axlr_protocol::limits;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+use super::bounds::Bounds;
 use crate::readiness;
 use crate::runtime::Runtime;
-
-const HEAD: Duration = Duration::from_millis(limits::HTTP_HEAD_TIMEOUT_MS);
-const IDLE: Duration = Duration::from_millis(limits::HTTP_IDLE_TIMEOUT_MS);
-const STALL: Duration = Duration::from_millis(limits::HTTP_STALL_TIMEOUT_MS);
 
 /// One connection as its socket, its service and its commands see it. Clones are one connection.
 #[derive(Clone)]
 pub(in crate::listen) struct Peer {
     stream: Arc<TcpStream>,
     waits: Arc<Mutex<Waits>>,
+    bounds: Bounds,
     /// This client's number in the line for children.
     pub(super) client: u64,
 }
@@ -50,14 +46,14 @@ enum Stage {
 }
 
 impl Peer {
-    pub(super) fn new(stream: TcpStream, client: u64) -> Self {
+    pub(super) fn new(stream: TcpStream, client: u64, bounds: Bounds) -> Self {
         let waits = Waits { stage: Stage::Idle, since: Instant::now(), stalled: None, commands: 0 };
-        Self { stream: Arc::new(stream), waits: Arc::new(Mutex::new(waits)), client }
+        Self { stream: Arc::new(stream), waits: Arc::new(Mutex::new(waits)), bounds, client }
     }
 
     /// When the connection may have waited too long.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.lock().deadline()
+        self.lock().deadline(&self.bounds)
     }
 
     /// Whether it has. While a command runs, its client may be as slow as it likes.
@@ -68,7 +64,7 @@ impl Peer {
             waits.stalled = Some(now);
             return false;
         }
-        waits.deadline().is_some_and(|deadline| deadline <= now)
+        waits.deadline(&self.bounds).is_some_and(|deadline| deadline <= now)
     }
 
     /// A request's head has come; until the end of its answer the connection is not idle.
@@ -112,11 +108,11 @@ impl Peer {
 }
 
 impl Waits {
-    fn deadline(&self) -> Option<Instant> {
-        let stalled = self.stalled.map(|since| since + STALL);
+    fn deadline(&self, bounds: &Bounds) -> Option<Instant> {
+        let stalled = self.stalled.map(|since| since + bounds.stall);
         let stage = match self.stage {
-            Stage::Idle => Some(self.since + IDLE),
-            Stage::Head => Some(self.since + HEAD),
+            Stage::Idle => Some(self.since + bounds.idle),
+            Stage::Head => Some(self.since + bounds.head),
             Stage::Serving => None,
         };
         stalled.or(stage)

@@ -47,7 +47,7 @@ const MCP: Endpoint = Endpoint {
 
 /// Serves until the runtime is asked to stop.
 pub async fn serve_http(
-    listener: &HttpListener,
+    listener: HttpListener,
     runtime: &Runtime,
     admission: Arc<Admission>,
     settings: Arc<Settings>,

@@ -144,3 +144,26 @@ async fn a_timeout_quotes_the_end_of_the_output() {
         assert!(tail.ends_with("999\n1000\nlast"), "{tail}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_before_a_timeout_is_sent_whole_to_who_listens() {
+    for containment in every_mechanism() {
+        let (mut job, mut events) = streaming(shell("seq 1 10000; sleep 600", "/"), 1);
+        job.timeout = Duration::from_millis(300);
+        let read = tokio::spawn(async move {
+            let mut stdout = Vec::new();
+            // Late enough to find most of it still in the pipe when the program is killed.
+            tokio::time::sleep(Duration::from_millis(310)).await;
+            while let Some(event) = events.recv().await {
+                if let EventBody::Stdout { data } = event {
+                    stdout.extend(data);
+                }
+            }
+            stdout
+        });
+        let result = run_job(&containment, job).await;
+        assert!(matches!(result, Err(RunError::TimedOut { .. })));
+        let expected: String = (1..=10_000).map(|number| format!("{number}\n")).collect();
+        assert!(read.await.unwrap() == expected.as_bytes(), "{}", containment.name());
+    }
+}

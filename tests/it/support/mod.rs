@@ -1,5 +1,7 @@
 //! A real daemon on a socket of its own, and a client that can also speak badly.
 
+pub(crate) mod http;
+
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -33,9 +35,14 @@ impl Daemon {
 
     /// The same in a folder that holds a root already.
     pub(crate) fn start_in(folder: TempDir, flags: &[&str], variables: &[(&str, &str)]) -> Self {
-        let process = Self::command(folder.path())
-            .args(flags)
-            .envs(variables.iter().copied())
+        let mut command = Self::command(folder.path());
+        command.args(flags).envs(variables.iter().copied());
+        Self::from_command(command, folder)
+    }
+
+    /// The daemon of a command whose socket is in the folder.
+    pub(crate) fn from_command(mut command: Command, folder: TempDir) -> Self {
+        let process = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(
