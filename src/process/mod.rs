@@ -38,7 +38,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub use child::{Child, Detached};
+pub use child::{Child, Detached, PipeReader, PipeWriter};
 pub use command::{Command, Input};
 pub use containment::{Containment, Preference};
 pub use controls::{ControlError, Controls, ExecHandle, controls};

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
-use axlr::runtime::{Durability, environment};
+use anyhow::{Context as _, anyhow};
+use axlr::runtime::{Durability, PluginSetup, environment, plugin_sources};
 use clap::{Parser, ValueEnum};
 use serde::Deserialize;
 
@@ -45,13 +45,21 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     env_file: Vec<PathBuf>,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "FILE", hide = true)]
+    /// The absolute path of an MCP server's manifest, whose tools plugins.list and plugins.call reach; repeatable.
+    #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "ID:KEY=VALUE", hide = true)]
+    /// A variable of a plugin's environment, which is otherwise empty; repeatable.
+    #[arg(long, value_name = "ID:KEY=VALUE")]
     plugin_env: Vec<String>,
+
+    /// A file of KEY=VALUE lines for a plugin's environment; keeps secrets off the command line.
+    #[arg(long, value_name = "ID:FILE")]
+    plugin_env_file: Vec<String>,
+
+    /// A header of every request to a plugin at a URL: its value is what a file or a variable of the daemon's holds.
+    #[arg(long, value_name = "ID:NAME=@FILE|$VARIABLE")]
+    plugin_header: Vec<String>,
 
     /// Whether a write is on stable storage before it is answered (synced), or only all at once (atomic).
     #[arg(long, value_enum, value_name = "WHEN")]
@@ -119,6 +127,10 @@ struct File {
     env: Vec<String>,
     env_pass: Vec<String>,
     env_file: Vec<PathBuf>,
+    plugin: Vec<PathBuf>,
+    plugin_env: Vec<String>,
+    plugin_env_file: Vec<String>,
+    plugin_header: Vec<String>,
     durability: Option<DurabilityFlag>,
     drain: Option<f64>,
     log: Option<String>,
@@ -146,6 +158,7 @@ pub(crate) struct Options {
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) door: Door,
     pub(crate) env: BTreeMap<String, String>,
+    pub(crate) plugins: PluginSetup,
     pub(crate) durability: Durability,
     pub(crate) drain: Duration,
     pub(crate) log: String,
@@ -155,15 +168,19 @@ pub(crate) struct Options {
 impl Flags {
     /// Joins flags and file. Flags that repeat replace the file's list as a whole.
     pub(crate) fn resolve(self) -> anyhow::Result<Options> {
-        if !self.plugin.is_empty() || !self.plugin_env.is_empty() {
-            bail!("--plugin and --plugin-env: this version of axlrd runs no plugins");
-        }
         let _ = self.profile;
         let file = read_file(self.config.as_deref())?;
         let given = environment::Sources {
             variables: or(self.env, file.env),
             pass: or(self.env_pass, file.env_pass),
             files: or(self.env_file, file.env_file),
+            prefix: "",
+        };
+        let plugins = plugin_sources::Sources {
+            manifests: or(self.plugin, file.plugin),
+            files: or(self.plugin_env_file, file.plugin_env_file),
+            variables: or(self.plugin_env, file.plugin_env),
+            headers: or(self.plugin_header, file.plugin_header),
         };
         let drain = self.drain.or(file.drain).unwrap_or(5.0);
         let drain = Duration::try_from_secs_f64(drain).with_context(|| format!("--drain {drain}"))?;
@@ -175,6 +192,7 @@ impl Flags {
             roots: or(self.root, file.root),
             door: door.unwrap_or(Door::Socket(None)),
             env: given.collect()?,
+            plugins: plugins.read()?,
             durability: match self.durability.or(file.durability) {
                 Some(DurabilityFlag::Atomic) => Durability::Atomic,
                 Some(DurabilityFlag::Synced) | None => Durability::Synced,

@@ -71,8 +71,9 @@ async fn serve(
 ) -> anyhow::Result<()> {
     // Heard from here on, so that a signal during the start is not lost.
     let signals = Signals::listen()?;
-    let Options { roots, door, env, durability, drain, .. } = options;
-    let runtime = Runtime::start(Config { roots, env, durability, drain, containment, capacity }).await?;
+    let Options { roots, door, env, plugins, durability, drain, .. } = options;
+    let runtime =
+        Runtime::start(Config { roots, env, plugins, durability, drain, containment, capacity }).await?;
     let socket = match door {
         Door::Stdio => return serve_one(runtime, signals, log).await,
         Door::Socket(path) => path,
