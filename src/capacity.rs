@@ -167,3 +167,55 @@ pub const CALLS_MAX: usize = 1_024;
 
 /// … and the bytes of their requests.
 pub const CALLS_MAX_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long a plugin may take to end after its stdin was closed, before it gets TERM …
+pub const PLUGIN_EOF_GRACE: Duration = Duration::from_millis(1_000);
+
+/// … and after that, before its whole tree is killed.
+pub const PLUGIN_TERM_GRACE: Duration = Duration::from_millis(500);
+
+/// How long the end of the daemon, or of the one-request process, waits for its plugins: both graces, and the death of
+/// a tree.
+pub const PLUGIN_CLOSE_MAX: Duration = Duration::from_millis(3_000);
+
+/// A plugin that closed its stdin or stdout has so long to say by its exit status why.
+pub const PLUGIN_EXIT_WAIT: Duration = Duration::from_millis(250);
+
+/// How long the goodbye to an HTTP server, and the word that a call was cancelled, may take.
+pub const PLUGIN_GOODBYE_MAX: Duration = Duration::from_secs(1);
+
+/// The pause before a plugin is started anew after it failed twice; it doubles each time …
+pub const PLUGIN_PAUSE_MIN: Duration = Duration::from_millis(250);
+
+/// … up to this. A session that lived so long starts the count anew.
+pub const PLUGIN_PAUSE_MAX: Duration = Duration::from_secs(30);
+
+/// Bytes that may wait for a plugin's stdin before further calls wait for room.
+pub const PLUGIN_STDIN_WAITING_BYTES: usize = 4 * 1024 * 1024;
+
+/// One read of a plugin's stdout, and what its buffer shrinks to after a large message.
+pub const PLUGIN_READ_BYTES: usize = 64 * 1024;
+
+/// Progress of one call that waits for its reader; more is dropped.
+pub const PLUGIN_PROGRESS_WAITING: usize = 64;
+
+/// Answers to a server's own requests that wait to be posted; more are dropped.
+pub const PLUGIN_ANSWERS_WAITING: usize = 16;
+
+/// Longest line of a plugin's stderr in the log, in bytes.
+pub const PLUGIN_LOG_LINE_BYTES: usize = 1_024;
+
+/// Lines about one plugin that the log takes in a second.
+pub const PLUGIN_LOG_LINES_PER_SECOND: u32 = 50;
+
+/// Redirects within its own origin that an HTTP server may answer the handshake with.
+pub const PLUGIN_REDIRECTS_MAX: usize = 3;
+
+/// The pause before an HTTP server's stream is opened anew, when the server names none; it doubles each time …
+pub const PLUGIN_REOPEN_PAUSE_MIN: Duration = Duration::from_secs(1);
+
+/// … up to this, which is also the longest that a server may ask for.
+pub const PLUGIN_REOPEN_PAUSE_MAX: Duration = Duration::from_secs(30);
+
+/// The shortest pause that a server may ask for.
+pub const PLUGIN_RETRY_MIN: Duration = Duration::from_millis(50);

@@ -29,6 +29,10 @@ fn code(kind: Kind) -> Code {
         Kind::PermissionDenied => Code::PermissionDenied,
         Kind::Filesystem => Code::FilesystemError,
         Kind::StartFailed => Code::StartFailed,
+        Kind::UnknownPlugin => Code::UnknownPlugin,
+        Kind::UnknownPluginTool => Code::UnknownPluginTool,
+        Kind::PluginUnavailable => Code::PluginUnavailable,
+        Kind::PluginFailed => Code::PluginFailed,
         Kind::Cancelled => Code::Cancelled,
         Kind::TimedOut => Code::Timeout,
     }

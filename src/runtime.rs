@@ -9,6 +9,7 @@ mod control;
 pub mod environment;
 mod info;
 mod once;
+pub mod plugin_sources;
 mod session;
 mod stats;
 
@@ -22,13 +23,15 @@ use tokio::sync::{Notify, Semaphore, watch};
 
 use crate::actors::{Settings, Supervisor, SupervisorArguments, SupervisorMsg, WorkspaceEntry};
 use crate::cancel::Cancel;
-use crate::capacity::{Capacity, STOP_GRACE};
+use crate::capacity::{Capacity, PLUGIN_CLOSE_MAX, STOP_GRACE};
+use crate::plugins;
 use crate::workspace::sweep_tree;
 
+pub use crate::plugins::{ByPlugin, PluginSetup, SetupError};
 pub use crate::process::{Capture, Containment, Source, raise_descriptor_limit};
 pub use crate::tools::Durability;
 pub use crate::workspace::Workspace;
-pub use once::{Once, once};
+pub use once::{Once, Remains, once};
 pub use session::{Outlet, Session};
 pub use stats::Traffic;
 
@@ -38,6 +41,8 @@ pub struct Config {
     pub roots: Vec<std::path::PathBuf>,
     /// The complete environment of exec children, where a workspace brings none of its own.
     pub env: BTreeMap<String, String>,
+    /// The plugins, where a workspace brings none of its own.
+    pub plugins: PluginSetup,
     /// Whether a mutation is on stable storage before it is answered.
     pub durability: Durability,
     /// How long running requests may finish after a stop.
@@ -87,6 +92,7 @@ struct Inner {
     running: Arc<Semaphore>,
     children: Arc<AtomicUsize>,
     detached: Arc<AtomicUsize>,
+    plugin_sessions: plugins::Running,
     stats: stats::Stats,
     /// Told when the last request that ran is answered.
     landed: Notify,
@@ -107,12 +113,14 @@ impl Runtime {
     /// A root that is no directory, or actors that do not start.
     pub async fn start(config: Config) -> Result<Self, StartError> {
         let (children, detached) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let plugin_sessions = plugins::Running::default();
         let arguments = SupervisorArguments {
             capacity: config.capacity.clone(),
             containment: config.containment.clone(),
             durability: config.durability,
             children: children.clone(),
             detached: detached.clone(),
+            sessions: plugin_sessions.clone(),
         };
         let (supervisor, _) = Actor::spawn(None, Supervisor, arguments).await?;
         let background = Cancel::new();
@@ -121,7 +129,7 @@ impl Runtime {
             let failed = |source| StartError::Root { path: path.display().to_string(), source };
             let root = Arc::new(Workspace::open(path).map_err(failed)?);
             let path = std::fs::canonicalize(path).map_err(failed)?.display().to_string();
-            let settings = Settings { env: config.env.clone() };
+            let settings = Settings { env: config.env.clone(), plugins: config.plugins.plugins() };
             roots.push(open(&supervisor, &background, root, path, None, settings).await?);
         }
         let containment = config.containment.clone();
@@ -135,6 +143,7 @@ impl Runtime {
             running,
             children,
             detached,
+            plugin_sessions,
             stats: stats::Stats::default(),
             landed: Notify::new(),
             phase: watch::Sender::new(Phase::Running),
@@ -214,6 +223,8 @@ impl Runtime {
         let _ = tokio::time::timeout(STOP_GRACE, self.traffic().all_closed()).await;
         self.0.supervisor.stop_children_and_wait(None, Some(STOP_GRACE)).await;
         self.0.supervisor.stop(None);
+        // Their sessions were theirs; each is closed by a task of its own, which asks before it kills.
+        self.0.plugin_sessions.ended(PLUGIN_CLOSE_MAX).await;
         self.0.config.containment.kill_all();
     }
 }

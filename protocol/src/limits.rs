@@ -83,7 +83,23 @@ pub const ENTRIES_MAX: u64 = 500;
 /// A listing stops after so many visited entries. SPEC §3.6.
 pub const LIST_MAX_ENTRIES: u64 = 20_000;
 
-/// Default and largest `timeout_ms` of plugins.call. SPEC §4.2.
+/// Largest manifest of a plugin, in bytes. SPEC §3.8.
+pub const PLUGIN_MANIFEST_MAX_BYTES: usize = 64 * 1024;
+/// Longest name of a plugin's tool, in characters, which are ASCII. SPEC §3.8.
+pub const PLUGIN_TOOL_NAME_MAX_CHARS: usize = 128;
+/// Longest launch and handshake of a plugin. SPEC §3.8.
+pub const PLUGIN_START_MAX_MS: u64 = 10_000;
+/// Most pages of one plugin's list of tools. SPEC §3.8.
+pub const PLUGIN_PAGES_MAX: usize = 1_000;
+/// Largest message that a plugin may send: a line, an event or a body. SPEC §3.8.
+pub const PLUGIN_MESSAGE_MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes on a plugin's stdout that are no message, before its session ends. SPEC §3.8.
+pub const PLUGIN_NOISE_MAX_BYTES: usize = 64 * 1024;
+/// How much of a plugin's stderr an error message quotes, in bytes. SPEC §3.8.
+pub const PLUGIN_STDERR_TAIL_BYTES: usize = 4 * 1024;
+/// Longest text of a plugin in an error message or a progress event, in characters. SPEC §3.8.
+pub const PLUGIN_TEXT_MAX_CHARS: usize = 1_000;
+/// Default of plugins.call's `timeout_ms`, and the deadline of plugins.list. SPEC §4.2.
 pub const PLUGIN_TIMEOUT_DEFAULT_MS: u64 = 30_000;
 /// Largest `timeout_ms` of plugins.call. SPEC §4.2.
 pub const PLUGIN_TIMEOUT_MAX_MS: u64 = 300_000;

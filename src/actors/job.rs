@@ -7,6 +7,7 @@ use ractor::RpcReplyPort;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::cancel::Cancel;
+use crate::plugins::PluginCall;
 use crate::tools::{Controls, Events, Exec, List, Read, Search};
 
 /// What comes back for a request.
@@ -23,6 +24,10 @@ pub(crate) enum Work {
     List(List),
     /// Waits for a child's place, then runs.
     Exec(Box<Exec>, Option<Controls>),
+    /// Asks every plugin for its tools.
+    ListPlugins,
+    /// Calls a plugin's tool.
+    CallPlugin(Box<PluginCall>),
 }
 
 /// A request's place among the running ones of the daemon.

@@ -4,6 +4,7 @@
 //! Supervisor ─┬─ ExecPool             places for children, shared by all
 //!             ├─ Writer (one a root)  one commit at a time
 //!             └─ Workspace (0..n)     routes requests, owns what execs left behind
+//!                  └─ PluginSession (0..n)  one server, opened when it is needed
 //! ```
 //!
 //! A root's writer hangs below the supervisor, not below a workspace, because workspaces with other settings on the
@@ -12,6 +13,7 @@
 mod exec_pool;
 mod folder_syncs;
 mod job;
+mod plugin_session;
 mod supervisor;
 mod workspace;
 mod writer;

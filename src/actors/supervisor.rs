@@ -17,15 +17,26 @@ use super::workspace::{Shared, Workspace, WorkspaceArguments, WorkspaceMsg};
 use super::writer::{Writer, WriterArguments, WriterMsg};
 use crate::capacity::Capacity;
 use crate::error::{lost, refusal};
+use crate::plugins::{Plugin, Running};
 use crate::process::Containment;
 use crate::tools::{Durability, Patterns};
 use crate::workspace::{Identity, Workspace as Root};
 
 /// What makes two opens of one root the same workspace.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Settings {
     /// The complete environment of exec children.
     pub(crate) env: BTreeMap<String, String>,
+    /// The plugins: what their manifests said, and their environments and headers.
+    pub(crate) plugins: Vec<Plugin>,
+}
+
+/// Without the values: they may be secrets.
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Self { env, plugins } = self;
+        f.debug_struct("Settings").field("env", &env.keys()).field("plugins", plugins).finish()
+    }
 }
 
 /// One open workspace, as its users hold it.
@@ -99,6 +110,8 @@ pub(crate) struct SupervisorArguments {
     pub(crate) children: Arc<AtomicUsize>,
     /// Execs that left processes which still live.
     pub(crate) detached: Arc<AtomicUsize>,
+    /// Plugin sessions that are not closed yet.
+    pub(crate) sessions: Running,
 }
 
 pub(crate) struct SupervisorState {
@@ -139,14 +152,16 @@ impl Actor for Supervisor {
         me: ActorRef<SupervisorMsg>,
         arguments: SupervisorArguments,
     ) -> Result<SupervisorState, ActorProcessingErr> {
-        let SupervisorArguments { capacity, containment, durability, children, detached } = arguments;
+        let SupervisorArguments { capacity, containment, durability, children, detached, sessions } =
+            arguments;
         let pool = spawn_pool(&me, &capacity, children.clone()).await?;
         let shared = Shared {
             pool,
             containment,
             patterns: Arc::new(Patterns::default()),
-            search_threads: capacity.search_threads,
+            capacity: capacity.clone(),
             detached,
+            sessions,
         };
         Ok(SupervisorState {
             pool_rebirths: Rebirths::new(&capacity),
@@ -272,6 +287,7 @@ impl SupervisorState {
         let arguments = WorkspaceArguments {
             root: root.clone(),
             env: Arc::new(settings.env.clone()),
+            plugins: settings.plugins.clone(),
             shared: self.shared.clone(),
         };
         Ok(Actor::spawn_linked(None, Workspace, arguments, me.get_cell()).await?.0)

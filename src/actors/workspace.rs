@@ -1,18 +1,24 @@
 //! One workspace: routes its requests to where they run, and owns what its execs left behind.
 //!
 //! Owned by the supervisor. It awaits nothing: each request leaves for a blocking thread or a task with the reply port
-//! in its hand. When it ends, the processes that detached from its execs end with it.
+//! in its hand. When it ends, the processes that detached from its execs end with it, and so do its plugins.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use axlr_protocol::{Code, Output};
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use axlr_protocol::{Code, Output, limits};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use tokio::time::Instant;
 
+use super::Rebirths;
 use super::exec_pool::{ChildPlace, ExecPoolMsg};
 use super::job::{Answer, Job, Permit, Work};
+use super::plugin_session::{PluginSession, PluginSessionArguments, PluginSessionMsg};
+use crate::capacity::Capacity;
 use crate::error::{failure, lost, refusal};
+use crate::plugins::{self, Home, Plugin, PluginCall, Running, Session};
 use crate::process::{Containment, Detached};
 use crate::tools::{self, Controls, Error, Exec, Kind, Patterns};
 use crate::workspace::Workspace as Root;
@@ -36,6 +42,8 @@ pub(crate) struct WorkspaceArguments {
     pub(crate) root: Arc<Root>,
     /// The complete environment of exec children.
     pub(crate) env: Arc<BTreeMap<String, String>>,
+    /// The plugins, in the order of their registration.
+    pub(crate) plugins: Vec<Plugin>,
     /// Shared by all workspaces.
     pub(crate) shared: Shared,
 }
@@ -49,16 +57,26 @@ pub(crate) struct Shared {
     pub(crate) containment: Arc<Containment>,
     /// The last compiled patterns.
     pub(crate) patterns: Arc<Patterns>,
-    /// Threads that one search may use.
-    pub(crate) search_threads: usize,
+    /// Bounds.
+    pub(crate) capacity: Capacity,
     /// How many execs left processes that still live.
     pub(crate) detached: Arc<AtomicUsize>,
+    /// How many plugin sessions are not closed yet.
+    pub(crate) sessions: Running,
 }
 
 pub(crate) struct WorkspaceState {
     arguments: WorkspaceArguments,
+    plugins: Vec<Registered>,
     detached: BTreeMap<u64, tokio::task::AbortHandle>,
     next_detached: u64,
+}
+
+/// A plugin and the actor that holds its session.
+struct Registered {
+    plugin: Arc<Plugin>,
+    session: ActorRef<PluginSessionMsg>,
+    rebirths: Rebirths,
 }
 
 impl Actor for Workspace {
@@ -68,10 +86,17 @@ impl Actor for Workspace {
 
     async fn pre_start(
         &self,
-        _: ActorRef<WorkspaceMsg>,
-        arguments: WorkspaceArguments,
+        me: ActorRef<WorkspaceMsg>,
+        mut arguments: WorkspaceArguments,
     ) -> Result<WorkspaceState, ActorProcessingErr> {
-        Ok(WorkspaceState { arguments, detached: BTreeMap::new(), next_detached: 0 })
+        let mut plugins = Vec::new();
+        for plugin in std::mem::take(&mut arguments.plugins) {
+            let plugin = Arc::new(plugin);
+            let session = spawn_session(&me, &arguments, plugin.clone()).await?;
+            let rebirths = Rebirths::new(&arguments.shared.capacity);
+            plugins.push(Registered { plugin, session, rebirths });
+        }
+        Ok(WorkspaceState { arguments, plugins, detached: BTreeMap::new(), next_detached: 0 })
     }
 
     async fn handle(
@@ -85,6 +110,24 @@ impl Actor for Workspace {
             WorkspaceMsg::Detached { detached } => state.keep(me, detached),
             WorkspaceMsg::DetachedEnded { id } => state.detached_ended(id),
             WorkspaceMsg::PoolReplaced { pool } => state.arguments.shared.pool = pool,
+        }
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<WorkspaceMsg>,
+        event: SupervisionEvent,
+        state: &mut WorkspaceState,
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorFailed(who, error) => {
+                tracing::error!(actor = %who.get_id(), %error, "the actor of a plugin failed");
+                state.replace_failed(&me, &who).await;
+            }
+            SupervisionEvent::ActorStarted(_)
+            | SupervisionEvent::ActorTerminated(..)
+            | SupervisionEvent::ProcessGroupChanged(_) => {}
         }
         Ok(())
     }
@@ -102,7 +145,7 @@ impl WorkspaceState {
                 tools::list(&root, &list, &job.cancel, job.events.as_ref()).map(Output::List)
             }),
             Work::Search(search) => {
-                let (patterns, threads) = (shared.patterns.clone(), shared.search_threads);
+                let (patterns, threads) = (shared.patterns.clone(), shared.capacity.search_threads);
                 blocking(job, move |job| {
                     tools::search(&root, &search, &patterns, threads, &job.cancel, job.events.as_ref())
                         .map(Output::Search)
@@ -120,6 +163,35 @@ impl WorkspaceState {
                 };
                 tokio::spawn(task.run(*exec, controls, job));
             }
+            Work::ListPlugins => {
+                let sessions = self.plugins.iter().map(|plugin| plugin.session.clone()).collect();
+                tokio::spawn(list_plugins(sessions, job));
+            }
+            Work::CallPlugin(call) => match self.plugin_for(&call) {
+                Ok(session) => drop(tokio::spawn(call_plugin(session, *call, job))),
+                Err(error) => answer(job, Err(failure(error))),
+            },
+        }
+    }
+
+    /// The session of the plugin that is called, before anything is started for it.
+    fn plugin_for(&self, call: &PluginCall) -> Result<ActorRef<PluginSessionMsg>, Error> {
+        let found = self.plugins.iter().find(|registered| registered.plugin.id() == call.plugin_id);
+        let Registered { plugin, session, .. } =
+            found.ok_or_else(|| plugins::unknown_plugin(&call.plugin_id))?;
+        if !plugin.manifest.allows(&call.tool_name) {
+            return Err(plugins::not_allowed(&call.plugin_id, &call.tool_name));
+        }
+        Ok(session.clone())
+    }
+
+    async fn replace_failed(&mut self, me: &ActorRef<WorkspaceMsg>, who: &ActorCell) {
+        let failed = self.plugins.iter_mut().find(|plugin| plugin.session.get_id() == who.get_id());
+        if let Some(failed) = failed
+            && failed.rebirths.allow()
+            && let Ok(session) = spawn_session(me, &self.arguments, failed.plugin.clone()).await
+        {
+            failed.session = session;
         }
     }
 
@@ -182,6 +254,62 @@ fn answer(job: Job, answer: Answer) {
     drop((events, permit));
     // A caller that left is ordinary.
     let _ = reply.send(answer);
+}
+
+async fn spawn_session(
+    me: &ActorRef<WorkspaceMsg>,
+    arguments: &WorkspaceArguments,
+    plugin: Arc<Plugin>,
+) -> Result<ActorRef<PluginSessionMsg>, SpawnErr> {
+    let root = arguments.root.clone();
+    let home = Home {
+        containment: arguments.shared.containment.clone(),
+        directory: Arc::new(move || root.handle().try_clone_to_owned()),
+        running: arguments.shared.sessions.clone(),
+    };
+    let arguments = PluginSessionArguments { plugin, home };
+    Ok(Actor::spawn_linked(None, PluginSession, arguments, me.get_cell()).await?.0)
+}
+
+/// The session of a plugin; `None` when its actor is gone, or went meanwhile.
+async fn open_session(session: &ActorRef<PluginSessionMsg>) -> Result<Option<Arc<Session>>, Error> {
+    match session.call(|reply| PluginSessionMsg::Use { reply }, None).await {
+        Ok(ractor::rpc::CallResult::Success(opened)) => opened.map(Some),
+        _ => Ok(None),
+    }
+}
+
+async fn call_plugin(session: ActorRef<PluginSessionMsg>, call: PluginCall, mut job: Job) {
+    let deadline = Instant::now() + call.timeout;
+    let outcome = async {
+        let opening = open_session(&session);
+        let Some(session) = plugins::within(call.timeout, deadline, &job.cancel, opening).await? else {
+            return Ok(None);
+        };
+        let events = job.events.take();
+        session.call(&call, deadline, &job.cancel, events).await.map(Some)
+    };
+    match outcome.await.transpose() {
+        Some(outcome) => answer(job, outcome.map(Output::PluginsCall).map_err(failure)),
+        // Whoever waits knows whether the workspace was closed or failed.
+        None => drop(job),
+    }
+}
+
+async fn list_plugins(sessions: Vec<ActorRef<PluginSessionMsg>>, job: Job) {
+    let timeout = Duration::from_millis(limits::PLUGIN_TIMEOUT_DEFAULT_MS);
+    let lists = sessions.into_iter().map(|session| async move {
+        match open_session(&session).await? {
+            Some(session) => session.list().await,
+            None => Err(Error::new(
+                Kind::PluginUnavailable,
+                "the session of a plugin was lost to a fault of axlrd",
+            )),
+        }
+    });
+    let joined = plugins::within(timeout, Instant::now() + timeout, &job.cancel, plugins::join_lists(lists));
+    let outcome = joined.await;
+    answer(job, outcome.map(Output::PluginsList).map_err(failure));
 }
 
 struct ExecTask {

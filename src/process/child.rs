@@ -3,7 +3,11 @@
 use std::fmt;
 
 use axlr_protocol::tool::SignalName;
-use tokio::net::unix::pipe::{Receiver, Sender};
+
+/// The end of a child's stdout or stderr that is read.
+pub use tokio::net::unix::pipe::Receiver as PipeReader;
+/// The end of a child's stdin that is written.
+pub use tokio::net::unix::pipe::Sender as PipeWriter;
 
 use super::capacity::TREE_DEATH_WAIT;
 use super::system::{Leftover, Tree};
@@ -12,16 +16,16 @@ use super::{ExitStatus, status};
 /// A started program with its pipes. Its whole tree is killed when this is dropped.
 pub struct Child {
     /// Where its stdin is written, when that is a pipe.
-    pub stdin: Option<Sender>,
+    pub stdin: Option<PipeWriter>,
     /// Where its stdout is read.
-    pub stdout: Option<Receiver>,
+    pub stdout: Option<PipeReader>,
     /// Where its stderr is read.
-    pub stderr: Option<Receiver>,
+    pub stderr: Option<PipeReader>,
     tree: Tree,
 }
 
 impl Child {
-    pub(super) fn new(tree: Tree, stdin: Option<Sender>, stdout: Receiver, stderr: Receiver) -> Self {
+    pub(super) fn new(tree: Tree, stdin: Option<PipeWriter>, stdout: PipeReader, stderr: PipeReader) -> Self {
         Self { stdin, stdout: Some(stdout), stderr: Some(stderr), tree }
     }
 

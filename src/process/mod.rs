@@ -40,7 +40,7 @@ mod status;
 mod tests;
 
 pub use capture::{Capture, Captured, Source};
-pub use child::{Child, Detached};
+pub use child::{Child, Detached, PipeReader, PipeWriter};
 pub use command::{Command, Input};
 pub use containment::{Containment, Preference};
 pub use controls::{ControlError, Controls, ExecHandle, controls};

@@ -1,12 +1,13 @@
 //! The daemon's own tools: control requests, which never wait in line, and the opening and closing of workspaces.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axlr_protocol::tool::{
-    Empty, ExecSignalArguments, ExecWriteArguments, RequestCancelOutput, ServerStatsOutput,
+    Empty, ExecSignalArguments, ExecWriteArguments, RequestCancelOutput, ServerStatsOutput, StringMap,
     WorkspaceListOutput, WorkspaceOpenArguments, WorkspaceOpenOutput,
 };
 use axlr_protocol::{Call, Code, ErrorBody, Output, Response};
@@ -118,11 +119,21 @@ impl Inner {
     }
 
     pub(super) async fn open(self: &Arc<Self>, arguments: WorkspaceOpenArguments, cancel: &Cancel) -> Answer {
-        let WorkspaceOpenArguments { root, name, env, default, .. } = arguments;
-        let path = PathBuf::from(&root);
+        let WorkspaceOpenArguments { root, name, env, plugins, plugin_env, plugin_headers, default } =
+            arguments;
+        let runtime = self.runtime.clone();
         let opened = tokio::task::spawn_blocking(move || {
-            let workspace = Workspace::open(&path)?;
-            Ok((workspace, std::fs::canonicalize(&path)?))
+            let by_plugin = |map: BTreeMap<String, StringMap>| {
+                map.into_iter().map(|(id, StringMap(values))| (id, values)).collect()
+            };
+            let (env, headers) = (plugin_env.map(by_plugin), plugin_headers.map(by_plugin));
+            let path = PathBuf::from(&root);
+            let fault = |error| root_error(&root, error);
+            let workspace = Workspace::open(&path).map_err(fault)?;
+            let path = std::fs::canonicalize(&path).map_err(fault)?;
+            let setup = runtime.config.plugins.with(plugins.as_deref(), env, headers);
+            let setup = setup.map_err(|error| Error::new(Kind::InvalidManifest, error.to_string()))?;
+            Ok((workspace, path, setup.plugins()))
         });
         // Only the file system may keep a cancelled request waiting. What follows is done at once, and given up halfway
         // it would leave an open that nobody gives back.
@@ -132,9 +143,9 @@ impl Inner {
                 return Err(refusal(Code::Cancelled, "cancelled before the root was open"));
             }
         };
-        let (workspace, path) =
-            opened.map_err(|_| lost())?.map_err(|error| failure(root_error(&root, error)))?;
-        let settings = Settings { env: env.map_or_else(|| self.runtime.config.env.clone(), |env| env.0) };
+        let (workspace, path, plugins) = opened.map_err(|_| lost())?.map_err(failure)?;
+        let env = env.map_or_else(|| self.runtime.config.env.clone(), |env| env.0);
+        let settings = Settings { env, plugins };
         let path = path.display().to_string();
         let (supervisor, background) = (&self.runtime.supervisor, &self.runtime.background);
         let entry =
@@ -174,17 +185,6 @@ pub(super) fn check_open(arguments: &WorkspaceOpenArguments) -> Result<(), Error
     }
     for (name, value) in arguments.env.iter().flat_map(|env| &env.0) {
         crate::tools::check_variable("env", name, value)?;
-    }
-    let plugins = arguments.plugins.as_deref().unwrap_or_default();
-    let configured = arguments.plugin_env.iter().flat_map(|map| map.keys());
-    let configured = configured.chain(arguments.plugin_headers.iter().flat_map(|map| map.keys()));
-    if let Some(manifest) = plugins.first() {
-        let message = format!("plugins: {}: this version of axlrd runs no plugins", quoted(manifest));
-        return Err(Error::new(Kind::InvalidManifest, message));
-    }
-    if let Some(id) = configured.into_iter().next() {
-        let message = format!("no plugin {} is registered in this workspace", quoted(id));
-        return Err(Error::new(Kind::InvalidManifest, message));
     }
     Ok(())
 }

@@ -13,6 +13,8 @@ pub struct Sources {
     pub files: Vec<PathBuf>,
     /// `KEY=VALUE`.
     pub variables: Vec<String>,
+    /// What stands before `env` in the names of these flags.
+    pub prefix: &'static str,
 }
 
 /// A variable that can't be.
@@ -27,8 +29,10 @@ pub enum EnvironmentError {
         reason: &'static str,
     },
     /// The file can't be read.
-    #[error("--env-file {path}")]
+    #[error("--{prefix}env-file {path}")]
     File {
+        /// What stands before `env` in the flag's name.
+        prefix: &'static str,
         /// The file.
         path: String,
         /// Why.
@@ -60,6 +64,7 @@ impl Sources {
     /// See [`EnvironmentError`]. A variable to copy that is not set is left out.
     pub fn collect(self) -> Result<BTreeMap<String, String>, EnvironmentError> {
         let mut environment = BTreeMap::new();
+        let prefix = self.prefix;
         for name in self.pass {
             if name.is_empty() || name.contains(['=', '\0']) {
                 let reason = "a name must not be empty and not contain = or NUL";
@@ -71,17 +76,21 @@ impl Sources {
         }
         for path in self.files {
             let shown = path.display().to_string();
-            let text = std::fs::read_to_string(&path)
-                .map_err(|source| EnvironmentError::File { path: shown.clone(), source })?;
+            let text = std::fs::read_to_string(&path).map_err(|source| EnvironmentError::File {
+                prefix,
+                path: shown.clone(),
+                source,
+            })?;
             for (index, line) in
                 text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
             {
-                let (name, value) = split(line, || format!("--env-file {shown}, line {}", index + 1))?;
+                let (name, value) =
+                    split(line, || format!("--{prefix}env-file {shown}, line {}", index + 1))?;
                 environment.insert(name, value);
             }
         }
         for variable in self.variables {
-            let (name, value) = split(&variable, || "--env".to_owned())?;
+            let (name, value) = split(&variable, || format!("--{prefix}env"))?;
             environment.insert(name, value);
         }
         Ok(environment)

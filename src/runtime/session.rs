@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use axlr_protocol::decode::Malformed;
-use axlr_protocol::tool::PluginsListOutput;
 use axlr_protocol::{Code, ErrorBody, Event, Output, Request, Response, Tool};
 
 use self::holdings::Held;
@@ -278,15 +277,6 @@ impl Inner {
                     return result.map(|output| Some(Output::Read(output))).map_err(failure);
                 }
                 self.launch(state, ticket, entry, task, stream)?;
-            }
-            Plan::PluginsList => {
-                self.workspace(state, workspace)?;
-                return Ok(Some(Output::PluginsList(PluginsListOutput::default())));
-            }
-            Plan::PluginsCall { plugin } => {
-                self.workspace(state, workspace)?;
-                let message = format!("no plugin {plugin:?} is registered in this workspace");
-                return Err(refusal(Code::UnknownPlugin, message));
             }
             Plan::Open(arguments) => {
                 let permit = self.permit()?;

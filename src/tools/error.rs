@@ -20,6 +20,10 @@ pub enum Kind {
     PermissionDenied,
     Filesystem,
     StartFailed,
+    UnknownPlugin,
+    UnknownPluginTool,
+    PluginUnavailable,
+    PluginFailed,
     Cancelled,
     TimedOut,
 }

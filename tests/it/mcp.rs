@@ -1,6 +1,7 @@
 //! The tools for hosts of the Model Context Protocol: the real `axlr mcp` on its pipes, and `axlrd --mcp-http`.
 
 mod http;
+mod plugins;
 mod sdk;
 mod stdio;
 

@@ -143,7 +143,7 @@ fn a_root_that_can_not_be_opened_says_why() {
 }
 
 #[test]
-fn plugins_are_none_yet() {
+fn without_plugins_none_is_known() {
     let daemon = Daemon::start();
     let mut wire = daemon.connect();
     assert_eq!(wire.output("plugins.list", json!({})), json!({"tools": []}));

@@ -106,7 +106,14 @@ fn what_is_wrong_is_refused_with_its_reason() {
         (vec!["--root", &file], "Not a directory"),
         (vec!["--log", "a=b=c"], "--log"),
         (vec!["--profile", "z"], "'z'"),
-        (vec!["--plugin", "/nowhere/a"], "runs no plugins"),
+        (vec!["--plugin", "/nowhere/a"], "manifest \"/nowhere/a\" can't be read"),
+        (vec!["--plugin", "a"], "absolute path"),
+        (vec!["--plugin", &file], "is not a manifest"),
+        (vec!["--plugin-env", "a:K=V"], "plugin_env: no plugin \"a\" is registered"),
+        (vec!["--plugin-env", "K=V"], "--plugin-env: must be ID:KEY=VALUE"),
+        (vec!["--plugin-env-file", "a:/nowhere/a"], "/nowhere/a"),
+        (vec!["--plugin-header", "a:K=V"], "--plugin-header: must be"),
+        (vec!["--plugin-header", "a:K=$NOT_SET"], "NOT_SET"),
         (vec!["--socket", "/nowhere/a"], "cannot be used with"),
     ] {
         let output = run(&[vec!["--stdio"], flags.clone()].concat(), &[], "server.ping", json!({}));

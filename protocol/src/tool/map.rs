@@ -58,9 +58,11 @@ fn members<'de, A: MapAccess<'de>>(mut access: A) -> Result<Map<String, Value>, 
     Ok(map)
 }
 
-/// Any JSON. The `Deserialize` of `Value` itself gives objects with a member of a certain name another meaning (the
-/// raw values of serde_json), which a stranger's arguments must not reach.
-pub(crate) struct Plain(pub(crate) Value);
+/// Any JSON of a stranger. The `Deserialize` of `Value` itself gives objects with a member of a certain name another
+/// meaning (the raw values of serde_json), which what a stranger sends must not reach. Of a repeated name the last holds;
+/// an integer beyond 64 bits is the nearest double.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plain(pub Value);
 
 impl<'de> Deserialize<'de> for Plain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Plain, D::Error> {

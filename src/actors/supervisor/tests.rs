@@ -10,6 +10,7 @@ async fn supervisor() -> (ActorRef<SupervisorMsg>, SupervisorState) {
         durability: Durability::Atomic,
         children: Arc::new(AtomicUsize::new(0)),
         detached: Arc::new(AtomicUsize::new(0)),
+        sessions: Running::default(),
     };
     let (me, _) = Actor::spawn(None, Supervisor, arguments()).await.unwrap();
     let state = Supervisor.pre_start(me.clone(), arguments()).await.unwrap();
@@ -21,7 +22,7 @@ async fn a_root_that_is_opened_again_waits_for_the_last_commit_of_its_closed_wri
     let (me, mut state) = supervisor().await;
     let folder = tempfile::tempdir().unwrap();
     let root = Arc::new(Root::open(folder.path()).unwrap());
-    let settings = Settings { env: BTreeMap::new() };
+    let settings = Settings { env: BTreeMap::new(), plugins: Vec::new() };
     let lease = |state: &SupervisorState| state.roots[&root.identity()].lease.clone();
 
     let first = state.open(&me, root.clone(), "/".to_owned(), None, settings.clone()).await.unwrap();

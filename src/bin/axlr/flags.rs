@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
-use axlr::runtime::Durability;
+use axlr::runtime::{Durability, plugin_sources};
 use axlr_protocol::Tool;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -77,20 +76,27 @@ pub(crate) struct WorkerFlags {
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "FILE", hide = true)]
+    #[command(flatten)]
+    plugins: PluginFlags,
+}
+
+/// The plugins of the workspace, in the worker and for a host.
+#[derive(Debug, Default, PartialEq, Args)]
+pub(crate) struct PluginFlags {
+    /// The absolute path of an MCP server's manifest, whose tools plugins.list and plugins.call reach; repeatable.
+    #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "ID:KEY=VALUE", hide = true, allow_hyphen_values = true)]
+    /// A variable of a plugin's environment, which is otherwise empty; repeatable.
+    #[arg(long, value_name = "ID:KEY=VALUE", allow_hyphen_values = true)]
     plugin_env: Vec<String>,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "ID:FILE", hide = true)]
+    /// A file of KEY=VALUE lines for a plugin's environment; keeps secrets off the command line.
+    #[arg(long, value_name = "ID:FILE")]
     plugin_env_file: Vec<String>,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "ID:NAME=SOURCE", hide = true)]
+    /// A header of every request to a plugin at a URL: its value is what a file or a variable of axlr's holds.
+    #[arg(long, value_name = "ID:NAME=@FILE|$VARIABLE")]
     plugin_header: Vec<String>,
 }
 
@@ -125,17 +131,16 @@ impl WorkerFlags {
         self.durability.map_or(Durability::Synced, Into::into)
     }
 
-    pub(crate) fn refuse_plugins(&self) -> anyhow::Result<()> {
-        let given = [
-            ("--plugin", self.plugin.is_empty()),
-            ("--plugin-env", self.plugin_env.is_empty()),
-            ("--plugin-env-file", self.plugin_env_file.is_empty()),
-            ("--plugin-header", self.plugin_header.is_empty()),
-        ];
-        match given.iter().find(|(_, is_empty)| !is_empty) {
-            Some((flag, _)) => bail!("{flag}: this version of axlr runs no plugins"),
-            None => Ok(()),
-        }
+    /// Takes the plugins out.
+    pub(crate) fn plugins(&mut self) -> plugin_sources::Sources {
+        std::mem::take(&mut self.plugins).into()
+    }
+}
+
+impl From<PluginFlags> for plugin_sources::Sources {
+    fn from(flags: PluginFlags) -> Self {
+        let PluginFlags { plugin, plugin_env, plugin_env_file, plugin_header } = flags;
+        Self { manifests: plugin, files: plugin_env_file, variables: plugin_env, headers: plugin_header }
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! Source: SPEC §2.1.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use axlr::runtime::ByPlugin;
+use axlr::runtime::plugin_sources::Collected;
 use axlr_client::connect_blocking;
 use axlr_protocol::codec::{self, AnyResponse, CodecError, Message};
 use axlr_protocol::frame::{Decoder, Frame};
@@ -26,7 +29,6 @@ const OPEN_ID: &str = "workspace.open";
 
 /// Hands the request to the daemon on `socket` and returns the exit status.
 pub(crate) fn run(flags: WorkerFlags, socket: &Path) -> anyhow::Result<u8> {
-    flags.refuse_plugins()?;
     let open = Call::WorkspaceOpen(settings(flags)?);
     let request = match worker::read_request()? {
         Ok(request) => request,
@@ -51,6 +53,7 @@ pub(crate) fn run(flags: WorkerFlags, socket: &Path) -> anyhow::Result<u8> {
         (Some(error), _) => match error.code {
             // Not the root's fault: the request itself is answered so.
             Code::Overloaded | Code::ShuttingDown | Code::InternalError => return refused(error),
+            Code::InvalidManifest => bail!(error.message),
             code => bail!("--root: {} ({})", error.message, code.as_str()),
         },
         (None, None) => bail!("axlrd answered workspace.open with neither output nor error"),
@@ -61,8 +64,8 @@ pub(crate) fn run(flags: WorkerFlags, socket: &Path) -> anyhow::Result<u8> {
     Ok(worker::exit_status(response.error.as_ref()))
 }
 
-/// Everything is given, so that nothing of the daemon's own settings holds.
-fn settings(flags: WorkerFlags) -> anyhow::Result<WorkspaceOpenArguments> {
+fn settings(mut flags: WorkerFlags) -> anyhow::Result<WorkspaceOpenArguments> {
+    let plugins = flags.plugins().collect()?;
     let shown = flags.root().display().to_string();
     let root = std::path::absolute(flags.root()).with_context(|| format!("--root {shown}"))?;
     let metadata = std::fs::metadata(&root).with_context(|| format!("--root {shown}"))?;
@@ -73,15 +76,36 @@ fn settings(flags: WorkerFlags) -> anyhow::Result<WorkspaceOpenArguments> {
         bail!("--root {shown}: the name is not UTF-8, which a request to axlrd can't carry");
     };
     let env = worker::environment(flags.env, flags.env_file)?;
+    Ok(WorkspaceOpenArguments { default: Some(true), ..complete(root, env, plugins)? })
+}
+
+/// The opening of a root with everything given, so that nothing of the daemon's own settings holds.
+pub(crate) fn complete(
+    root: String,
+    env: BTreeMap<String, String>,
+    plugins: Collected,
+) -> anyhow::Result<WorkspaceOpenArguments> {
+    let Collected { manifests, env: plugin_env, headers } = plugins;
     Ok(WorkspaceOpenArguments {
         root,
         name: None,
         env: Some(StringMap(env)),
-        plugins: Some(Vec::new()),
-        plugin_env: Some(Default::default()),
-        plugin_headers: None,
-        default: Some(true),
+        plugins: Some(manifests.into_iter().map(text).collect::<anyhow::Result<_>>()?),
+        plugin_env: Some(by_plugin(plugin_env)),
+        plugin_headers: Some(by_plugin(headers)),
+        default: None,
     })
+}
+
+fn text(path: PathBuf) -> anyhow::Result<String> {
+    let text = path.into_os_string().into_string();
+    text.map_err(|name| {
+        anyhow!("--plugin {}: the name is not UTF-8, which a request to axlrd can't carry", name.display())
+    })
+}
+
+fn by_plugin(map: ByPlugin) -> BTreeMap<String, StringMap> {
+    map.into_iter().map(|(id, values)| (id, StringMap(values))).collect()
 }
 
 /// The connection, in JSON.

@@ -15,8 +15,8 @@ use crate::flags::WorkerFlags;
 use crate::{EXIT_COMPLETED, EXIT_MALFORMED, signals};
 
 /// Runs the worker and returns its exit status.
-pub(crate) fn run(flags: WorkerFlags) -> anyhow::Result<u8> {
-    flags.refuse_plugins()?;
+pub(crate) fn run(mut flags: WorkerFlags) -> anyhow::Result<u8> {
+    let plugins = flags.plugins().read()?;
     let durability = flags.durability();
     let root = flags.root();
     let workspace = Workspace::open(root).with_context(|| format!("--root {}", root.display()))?;
@@ -25,19 +25,37 @@ pub(crate) fn run(flags: WorkerFlags) -> anyhow::Result<u8> {
         Ok(request) => request,
         Err(malformed) => return answer(&rejection(malformed)),
     };
-    // Only exec sleeps on an event loop; the others ask for their cancellation as they go.
+    // Exec and plugins sleep on an event loop; the others ask for their cancellation as they go.
     let cancel = match request.call {
         Call::Exec(_) => signals::as_wake_up(),
+        Call::PluginsList(_) | Call::PluginsCall(_) => {
+            log();
+            signals::as_wake_up()
+        }
         _ => signals::as_flag(),
     };
     let cancel = cancel.context("signals can't be heard")?;
     let (request_id, tool) = (request.request_id.clone(), request.call.tool());
-    let once = AssertUnwindSafe(|| once(Once { workspace, env, durability }, request, &cancel));
-    let response = catch_unwind(once).unwrap_or_else(|_| {
-        let message = "axlr met a fault of its own; whether the request had effects is unknown".to_owned();
-        at_once(request_id, Some(tool), ErrorBody { code: Code::InternalError, message })
-    });
-    answer(&response)
+    let once = AssertUnwindSafe(|| once(Once { workspace, env, plugins, durability }, request, &cancel));
+    match catch_unwind(once) {
+        Ok((response, remains)) => {
+            let answered = answer(&response);
+            remains.end();
+            answered
+        }
+        Err(_) => {
+            let message =
+                "axlr met a fault of its own; whether the request had effects is unknown".to_owned();
+            answer(&at_once(request_id, Some(tool), ErrorBody { code: Code::InternalError, message }))
+        }
+    }
+}
+
+/// What plugins write to their stderr goes to ours, a line each.
+fn log() {
+    let line = tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(false).log_internal_errors(false);
+    // Whoever has set up a log already keeps it.
+    let _ = line.with_target(false).without_time().try_init();
 }
 
 /// The complete environment of exec children.
@@ -45,7 +63,7 @@ pub(crate) fn environment(
     variables: Vec<String>,
     files: Vec<std::path::PathBuf>,
 ) -> anyhow::Result<std::collections::BTreeMap<String, String>> {
-    Ok(environment::Sources { pass: Vec::new(), files, variables }.collect()?)
+    Ok(environment::Sources { pass: Vec::new(), files, variables, prefix: "" }.collect()?)
 }
 
 /// Reads stdin to its end. A document over the limit is not kept beyond it.

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
-use axlr::runtime::{Durability, environment};
+use anyhow::{Context as _, anyhow};
+use axlr::runtime::{Durability, PluginSetup, environment, plugin_sources};
 use clap::{Parser, ValueEnum};
 use serde::Deserialize;
 
@@ -53,13 +53,21 @@ pub(crate) struct Flags {
     #[command(flatten)]
     http: HttpFlags,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "FILE", hide = true)]
+    /// The absolute path of an MCP server's manifest, whose tools plugins.list and plugins.call reach; repeatable.
+    #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
 
-    /// Not available: this version runs no plugins.
-    #[arg(long, value_name = "ID:KEY=VALUE", hide = true)]
+    /// A variable of a plugin's environment, which is otherwise empty; repeatable.
+    #[arg(long, value_name = "ID:KEY=VALUE")]
     plugin_env: Vec<String>,
+
+    /// A file of KEY=VALUE lines for a plugin's environment; keeps secrets off the command line.
+    #[arg(long, value_name = "ID:FILE")]
+    plugin_env_file: Vec<String>,
+
+    /// A header of every request to a plugin at a URL: its value is what a file or a variable of the daemon's holds.
+    #[arg(long, value_name = "ID:NAME=@FILE|$VARIABLE")]
+    plugin_header: Vec<String>,
 
     /// Whether a write is on stable storage before it is answered (synced), or only all at once (atomic).
     #[arg(long, value_enum, value_name = "WHEN")]
@@ -138,6 +146,10 @@ struct File {
     http_host: Vec<String>,
     http_token_file: Option<PathBuf>,
     http_allow_remote: bool,
+    plugin: Vec<PathBuf>,
+    plugin_env: Vec<String>,
+    plugin_env_file: Vec<String>,
+    plugin_header: Vec<String>,
     durability: Option<DurabilityFlag>,
     drain: Option<f64>,
     log: Option<String>,
@@ -168,6 +180,7 @@ pub(crate) struct Options {
     /// Of the commands of the HTTP bridge, which has no workspaces.
     pub(crate) command_env: BTreeMap<String, String>,
     pub(crate) env: BTreeMap<String, String>,
+    pub(crate) plugins: PluginSetup,
     pub(crate) durability: Durability,
     pub(crate) drain: Duration,
     pub(crate) log: String,
@@ -177,15 +190,19 @@ pub(crate) struct Options {
 impl Flags {
     /// Joins flags and file. Flags that repeat replace the file's list as a whole.
     pub(crate) fn resolve(self) -> anyhow::Result<Options> {
-        if !self.plugin.is_empty() || !self.plugin_env.is_empty() {
-            bail!("--plugin and --plugin-env: this version of axlrd runs no plugins");
-        }
         let _ = self.profile;
         let file = read_file(self.config.as_deref())?;
         let given = environment::Sources {
             variables: or(self.env, file.env),
             pass: or(self.env_pass, file.env_pass),
             files: or(self.env_file, file.env_file),
+            prefix: "",
+        };
+        let plugins = plugin_sources::Sources {
+            manifests: or(self.plugin, file.plugin),
+            files: or(self.plugin_env_file, file.plugin_env_file),
+            variables: or(self.plugin_env, file.plugin_env),
+            headers: or(self.plugin_header, file.plugin_header),
         };
         let drain = self.drain.or(file.drain).unwrap_or(5.0);
         let drain = Duration::try_from_secs_f64(drain).with_context(|| format!("--drain {drain}"))?;
@@ -212,6 +229,7 @@ impl Flags {
             http: http.resolve()?,
             roots: or(self.root, file.root),
             door: door.unwrap_or(Door::Socket(None)),
+            plugins: plugins.read()?,
             durability: match self.durability.or(file.durability) {
                 Some(DurabilityFlag::Atomic) => Durability::Atomic,
                 Some(DurabilityFlag::Synced) | None => Durability::Synced,

@@ -73,9 +73,10 @@ async fn serve(
 ) -> anyhow::Result<()> {
     // Heard from here on, so that a signal during the start is not lost.
     let signals = Signals::listen()?;
-    let Options { roots, door, http, command_env, env, durability, drain, .. } = options;
+    let Options { roots, door, http, command_env, env, plugins, durability, drain, .. } = options;
     let http = HttpDoors::open(http, command_env).await?;
-    let runtime = Runtime::start(Config { roots, env, durability, drain, containment, capacity }).await?;
+    let runtime =
+        Runtime::start(Config { roots, env, plugins, durability, drain, containment, capacity }).await?;
     http.check(&runtime)?;
     let socket = match door {
         Door::Stdio => return serve_one(runtime, http, signals, log).await,

@@ -15,6 +15,7 @@ fn collect(
         pass: owned(pass),
         files: file.map(|_| path.clone()).into_iter().collect(),
         variables: owned(variables),
+        prefix: "",
     };
     sources.collect().map_err(|error| error.to_string())
 }

@@ -47,7 +47,7 @@ impl Inner {
         }
         let manner = match &task {
             Task::Work(Work::Read(_) | Work::Search(_) | Work::List(_)) => Manner::Abandonable,
-            Task::Work(Work::Exec(..)) => Manner::Responsive,
+            Task::Work(Work::Exec(..) | Work::ListPlugins | Work::CallPlugin(_)) => Manner::Responsive,
             Task::Mutate(_) => Manner::Ordered,
         };
         let job = Job {

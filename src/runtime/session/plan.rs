@@ -4,14 +4,13 @@ use axlr_protocol::Call;
 use axlr_protocol::tool::{WorkspaceCloseArguments, WorkspaceOpenArguments};
 
 use crate::actors::Work;
+use crate::plugins::PluginCall;
 use crate::runtime::control;
 use crate::tools::{Edit, Error, Exec, List, Mutation, Read, Search, Write};
 
 /// What is to be done for a request that may have to wait.
 pub(super) enum Plan {
     Task(Task),
-    PluginsList,
-    PluginsCall { plugin: String },
     Open(WorkspaceOpenArguments),
     List,
     Close(WorkspaceCloseArguments),
@@ -38,11 +37,8 @@ pub(super) fn plan(call: Call, stream: bool) -> Result<Planned, Error> {
         Call::Exec(arguments) => Work::Exec(Box::new(Exec::parse(arguments, stream)?), None),
         Call::Search(arguments) => Work::Search(Box::new(Search::parse(arguments)?)),
         Call::List(arguments) => Work::List(List::parse(arguments)?),
-        Call::PluginsList(_) => return Ok(Planned::Plan(Plan::PluginsList)),
-        Call::PluginsCall(arguments) => {
-            crate::plugins::check_call(&arguments)?;
-            return Ok(Planned::Plan(Plan::PluginsCall { plugin: arguments.plugin_id }));
-        }
+        Call::PluginsList(_) => Work::ListPlugins,
+        Call::PluginsCall(arguments) => Work::CallPlugin(Box::new(PluginCall::parse(arguments)?)),
         Call::WorkspaceOpen(arguments) => {
             control::check_open(&arguments)?;
             return Ok(Planned::Plan(Plan::Open(arguments)));

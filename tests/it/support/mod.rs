@@ -1,6 +1,8 @@
 //! A real daemon on a socket of its own, and a client that can also speak badly.
 
 pub(crate) mod http;
+pub(crate) mod http_server;
+pub(crate) mod plugin;
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -30,6 +30,10 @@ pub(crate) fn plain(mut words: impl Iterator<Item = OsString>) -> Option<WorkerF
             "--durability" => {
                 once(&mut flags.durability, DurabilityFlag::from_str(value.to_str()?, false).ok()?)?;
             }
+            "--plugin" => flags.plugins.plugin.push(PathBuf::from(value)),
+            "--plugin-env" => flags.plugins.plugin_env.push(value.into_string().ok()?),
+            "--plugin-env-file" => flags.plugins.plugin_env_file.push(value.into_string().ok()?),
+            "--plugin-header" => flags.plugins.plugin_header.push(value.into_string().ok()?),
             "--socket" => once(&mut flags.socket, PathBuf::from(value))?,
             _ => return None,
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::flags::DurabilityFlag;
+use crate::flags::{DurabilityFlag, PluginFlags};
 
 /// `axlr mcp`.
 #[derive(Debug, Args)]
@@ -39,9 +39,13 @@ pub(crate) struct McpFlags {
     #[arg(long, value_name = "PATH")]
     pub(super) socket: Option<PathBuf>,
 
-    /// Offer the tools of the workspace's plugins too, each as PLUGIN__TOOL.
+    /// Offer the tools of plugins too, each as PLUGIN__TOOL: those of --plugin or, with --socket and without any, the
+    /// daemon's own.
     #[arg(long)]
     pub(super) with_plugins: bool,
+
+    #[command(flatten)]
+    pub(super) plugins: PluginFlags,
 
     /// What to log on stderr: a level, or target=level pairs [default: $AXLR_LOG, else info without the SDK's own].
     #[arg(long, value_name = "FILTER")]

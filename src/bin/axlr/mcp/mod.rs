@@ -14,18 +14,20 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use axlr::capacity::{BLOCKING_KEEP_ALIVE, Capacity};
 use axlr::listen::mcp::{Local, Root, Service, Settings, serve_stdio};
-use axlr::runtime::{Config, Containment, Durability, Runtime, environment, raise_descriptor_limit};
-use axlr_client::tool::{StringMap, WorkspaceOpenArguments};
+use axlr::runtime::{
+    Config, Containment, Durability, Runtime, environment, plugin_sources, raise_descriptor_limit,
+};
+use axlr_client::tool::WorkspaceOpenArguments;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 pub(crate) use flags::{EXAMPLES, McpFlags};
 use remote::Remote;
 
-use crate::EXIT_COMPLETED;
+use crate::{EXIT_COMPLETED, forward};
 
 /// Serves until the host is done. Returns the exit status.
-pub(crate) fn run(flags: McpFlags) -> anyhow::Result<u8> {
+pub(crate) fn run(mut flags: McpFlags) -> anyhow::Result<u8> {
     start_log(flags.log.as_deref())?;
     let shown = flags.root.display();
     // Looked up once: what it is a link to now, it stays.
@@ -33,14 +35,22 @@ pub(crate) fn run(flags: McpFlags) -> anyhow::Result<u8> {
     if !root.is_dir() {
         bail!("--root {shown}: not a directory");
     }
+    let plugins = plugin_sources::Sources::from(std::mem::take(&mut flags.plugins));
+    match (flags.with_plugins, plugins.manifests.is_empty()) {
+        (false, false) => bail!("--plugin is for --with-plugins, which offers the tools of plugins"),
+        (true, true) if flags.socket.is_none() => {
+            bail!("--with-plugins: name the plugins with --plugin FILE")
+        }
+        _ => {}
+    }
     match flags.socket.clone() {
-        Some(socket) => run_remote(&flags, root, &socket),
-        None => run_local(flags, root),
+        Some(socket) => run_remote(&flags, root, plugins, &socket),
+        None => run_local(flags, root, plugins),
     }
     .map(|()| EXIT_COMPLETED)
 }
 
-fn run_local(flags: McpFlags, root: PathBuf) -> anyhow::Result<()> {
+fn run_local(flags: McpFlags, root: PathBuf, plugins: plugin_sources::Sources) -> anyhow::Result<()> {
     // Before any thread: the helper that holds children is born from this process.
     let containment = Containment::start_for_daemon().context("children could not be contained")?;
     raise_descriptor_limit();
@@ -54,6 +64,7 @@ fn run_local(flags: McpFlags, root: PathBuf) -> anyhow::Result<()> {
     let config = Config {
         roots: vec![root.clone()],
         env: environment(&flags)?,
+        plugins: plugins.read()?,
         durability: flags.durability.map_or(Durability::Synced, Into::into),
         drain: Duration::ZERO,
         containment: Arc::new(containment),
@@ -74,7 +85,12 @@ fn run_local(flags: McpFlags, root: PathBuf) -> anyhow::Result<()> {
     result
 }
 
-fn run_remote(flags: &McpFlags, root: PathBuf, socket: &Path) -> anyhow::Result<()> {
+fn run_remote(
+    flags: &McpFlags,
+    root: PathBuf,
+    plugins: plugin_sources::Sources,
+    socket: &Path,
+) -> anyhow::Result<()> {
     let event_loop = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let event_loop = event_loop.context("the event loop could not be made")?;
     let result = event_loop.block_on(async {
@@ -82,14 +98,10 @@ fn run_remote(flags: &McpFlags, root: PathBuf, socket: &Path) -> anyhow::Result<
         let Some(path) = root.to_str() else {
             bail!("--root {}: the name is not UTF-8, which a request to axlrd can't carry", root.display());
         };
-        // Everything is given, so that nothing of the daemon's own settings holds.
-        let open = WorkspaceOpenArguments {
-            root: path.to_owned(),
-            env: Some(StringMap(environment(flags)?)),
-            plugins: Some(Vec::new()),
-            plugin_env: Some(Default::default()),
-            ..WorkspaceOpenArguments::default()
-        };
+        let mut open = forward::complete(path.to_owned(), environment(flags)?, plugins.collect()?)?;
+        if flags.with_plugins && open.plugins.as_ref().is_some_and(Vec::is_empty) {
+            (open.plugins, open.plugin_env, open.plugin_headers) = (None, None, None);
+        }
         let remote = Remote::connect(socket).await?;
         let workspace = Some(remote.open(open.clone()).await?);
         let settings = settings(flags, Root { path: root, workspace }, open);
@@ -113,6 +125,7 @@ fn environment(flags: &McpFlags) -> anyhow::Result<std::collections::BTreeMap<St
         pass: flags.env_pass.clone(),
         files: flags.env_file.clone(),
         variables: flags.env.clone(),
+        prefix: "",
     };
     Ok(sources.collect()?)
 }

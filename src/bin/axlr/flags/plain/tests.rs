@@ -22,6 +22,7 @@ fn what_is_plain_means_what_clap_makes_of_it() {
         "--root . --profile trusted-local --env A=1 --env B= --env nonsense --env-file f --env-file g",
         "--root . --profile trusted-local --durability atomic --socket s",
         "--root . --profile trusted-local --durability synced",
+        "--root . --profile trusted-local --plugin /a --plugin /b --plugin-env a:K=V --plugin-env-file a:f --plugin-header b:N=$V",
     ];
     for case in cases {
         let words = words(case);
@@ -43,7 +44,7 @@ fn the_rest_is_clap_s() {
         "--root . --profile trusted-local --durability never",
         "--root -x --profile trusted-local",
         "--root=. --profile trusted-local",
-        "--root . --profile trusted-local --plugin f",
+        "--root . --profile trusted-local --plugin",
         "--root . --profile trusted-local --help",
         "--root . --profile trusted-local extra",
         "--root . --profile",
