@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use axlr::listen::http::{Admission, HttpListener, Reach, serve_bridge};
+use axlr::listen::http::{Admission, BridgeSettings, HttpListener, Reach, serve_bridge};
 use axlr::runtime::Runtime;
 
 use crate::flags::HttpOptions;
@@ -21,7 +21,7 @@ struct Bridge {
     admission: Arc<Admission>,
     token_file: PathBuf,
     reach: Reach,
-    environment: BTreeMap<String, String>,
+    settings: BridgeSettings,
 }
 
 impl HttpDoors {
@@ -33,16 +33,18 @@ impl HttpDoors {
         let Some(address) = options.bridge else { return Ok(Self { bridge: None }) };
         let listener = HttpListener::bind(address, options.reach).await.context("--http")?;
         let (admission, token_file) = options.admission()?;
-        Ok(Self {
-            bridge: Some(Bridge { listener, admission, token_file, reach: options.reach, environment }),
-        })
+        let settings = BridgeSettings { environment, has_console: options.has_console };
+        Ok(Self { bridge: Some(Bridge { listener, admission, token_file, reach: options.reach, settings }) })
     }
 
     /// Says where they are, and what that exposes.
     pub(crate) fn announce(&self) {
-        let Some(Bridge { listener, token_file, reach, .. }) = &self.bridge else { return };
+        let Some(Bridge { listener, token_file, reach, settings, .. }) = &self.bridge else { return };
         let address = listener.address();
         tell(&format!("serving HTTP on http://{address}, with the token in {}", token_file.display()));
+        if settings.has_console {
+            tell(&format!("the console is http://{address}/"));
+        }
         if *reach == Reach::Remote && !address.ip().to_canonical().is_loopback() {
             tracing::warn!(
                 %address,
@@ -55,8 +57,8 @@ impl HttpDoors {
 
     /// Serves until the runtime is asked to stop.
     pub(crate) async fn serve(self, runtime: &Runtime) {
-        if let Some(Bridge { listener, admission, environment, .. }) = self.bridge {
-            serve_bridge(listener, runtime, admission, environment).await;
+        if let Some(Bridge { listener, admission, settings, .. }) = self.bridge {
+            serve_bridge(listener, runtime, admission, settings).await;
         }
     }
 }

@@ -132,6 +132,7 @@ struct File {
     http_host: Vec<String>,
     http_token_file: Option<PathBuf>,
     http_allow_remote: bool,
+    http_console: bool,
     durability: Option<DurabilityFlag>,
     drain: Option<f64>,
     log: Option<String>,
@@ -193,6 +194,7 @@ impl Flags {
             http_host: or(self.http.http_host, file.http_host),
             http_token_file: self.http.http_token_file.or(file.http_token_file),
             http_allow_remote: self.http.http_allow_remote || file.http_allow_remote,
+            http_console: self.http.http_console || file.http_console,
         };
         let is_given = !given.is_empty();
         let env = given.collect()?;

@@ -19,6 +19,7 @@ mod answer;
 mod body;
 mod bounds;
 mod bridge;
+mod console;
 mod exec;
 mod guard;
 mod request;
@@ -28,7 +29,7 @@ mod spawn;
 mod token;
 
 pub use admission::{Admission, AdmissionError};
-pub use bridge::serve_bridge;
+pub use bridge::{BridgeSettings, serve_bridge};
 pub use guard::{Endpoint, Guard};
 pub use server::{HttpBindError, HttpListener, Reach};
 pub use token::{Token, TokenError, default_token_path};

@@ -32,6 +32,10 @@ pub(crate) struct HttpFlags {
     /// Allow an address that other machines can reach.
     #[arg(long)]
     pub(super) http_allow_remote: bool,
+
+    /// Serve a page at / that runs commands and shows what the daemon does; it asks for the token.
+    #[arg(long)]
+    pub(super) http_console: bool,
 }
 
 /// The HTTP doors, decided.
@@ -40,6 +44,7 @@ pub(crate) struct HttpOptions {
     /// Where the bridge is served, if it is.
     pub(crate) bridge: Option<SocketAddr>,
     pub(crate) reach: Reach,
+    pub(crate) has_console: bool,
     origins: Vec<String>,
     hosts: Vec<String>,
     token_file: Option<PathBuf>,
@@ -47,17 +52,20 @@ pub(crate) struct HttpOptions {
 
 impl HttpFlags {
     pub(super) fn resolve(self) -> anyhow::Result<HttpOptions> {
-        let Self { http, http_allow_origin, http_host, http_token_file, http_allow_remote } = self;
+        let Self { http, http_allow_origin, http_host, http_token_file, http_allow_remote, http_console } =
+            self;
         let says_more = !http_allow_origin.is_empty()
             || !http_host.is_empty()
             || http_token_file.is_some()
-            || http_allow_remote;
+            || http_allow_remote
+            || http_console;
         if http.is_none() && says_more {
             bail!("the --http-… flags need --http IP:PORT");
         }
         Ok(HttpOptions {
             bridge: http,
             reach: if http_allow_remote { Reach::Remote } else { Reach::Loopback },
+            has_console: http_console,
             origins: http_allow_origin,
             hosts: http_host,
             token_file: http_token_file,
