@@ -100,7 +100,11 @@ async function follow(stream) {
     rest = parts.pop();
     for (const part of parts) {
       const line = JSON.parse(part);
-      if (line.t === "exit") return line.code;
+      if (line.t === "exit") {
+        // What ended within a character is marked.
+        for (const name of ["out", "err"]) show(name, decoders[name].decode());
+        return line.code;
+      }
       const bytes = Uint8Array.from(atob(line.b), (character) => character.charCodeAt(0));
       show(line.t, decoders[line.t].decode(bytes, { stream: true }));
     }
@@ -108,6 +112,7 @@ async function follow(stream) {
 }
 
 function show(stream, text) {
+  if (!text) return;
   const output = $("output");
   const isAtEnd = output.scrollTop + output.clientHeight >= output.scrollHeight - 4;
   const last = output.lastChild;
@@ -157,11 +162,16 @@ function draw(stats) {
   for (const name of ["running", "queued", "children", "detached", "connections"]) $(name).textContent = stats[name];
   $("memory").textContent = `${(stats.resident_bytes / 1048576).toFixed(1)} MiB`;
   const tools = Object.entries(stats.tools);
-  for (const [name] of tools) if (!tones.has(name)) tones.set(name, `tool-${tones.size % 6}`);
+  for (const [name] of tools) if (!tones.has(name)) tones.set(name, tone(tones.size));
   $("tools").replaceChildren(...tools.map(row));
   history.push(Object.fromEntries(tools.map(([name, tool]) => [name, { p50: tool.p50_us, p99: tool.p99_us }])));
   while (history.length > SAMPLES) history.shift();
   chart();
+}
+
+// Six colours, and again in broader lines.
+function tone(index) {
+  return `tool-${index % 6}${index >= 6 ? " broad" : ""}`;
 }
 
 function row([name, tool]) {
@@ -193,13 +203,13 @@ function chart() {
     label.textContent = time(10 ** power);
     parts.push(label);
   }
-  for (const [name, tone] of tones) {
+  for (const [name, look] of tones) {
     for (const quantile of ["p50", "p99"]) {
       const path = history
         .map((tools, index) => [index, tools[name]?.[quantile]])
         .filter(([, micros]) => micros > 0)
         .map(([index, micros], place) => `${place ? "L" : "M"}${x(index).toFixed(1)} ${y(micros).toFixed(1)}`);
-      parts.push(element("path", { class: `${tone} ${quantile}`, d: path.join("") }));
+      parts.push(element("path", { class: `${look} ${quantile}`, d: path.join("") }));
     }
   }
   $("chart").replaceChildren(...parts);
