@@ -16,11 +16,11 @@ pub(crate) struct HttpFlags {
     #[arg(long, value_name = "IP:PORT")]
     pub(super) http: Option<SocketAddr>,
 
-    /// An origin whose pages may ask, https://app.example say; repeatable.
+    /// An origin whose pages may ask, such as `https://app.example`; repeatable.
     #[arg(long, value_name = "ORIGIN")]
     pub(super) http_allow_origin: Vec<String>,
 
-    /// A name by which requests may call this server, beside localhost, 127.0.0.1 and [::1]; repeatable.
+    /// A name by which requests may call this server, beside `localhost`, `127.0.0.1` and `[::1]`; repeatable.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(super) http_host: Vec<String>,
 
