@@ -50,9 +50,6 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     env_file: Vec<PathBuf>,
 
-    #[command(flatten)]
-    http: HttpFlags,
-
     /// Not available: this version runs no plugins.
     #[arg(long, value_name = "FILE", hide = true)]
     plugin: Vec<PathBuf>,
@@ -80,6 +77,10 @@ pub(crate) struct Flags {
     /// How to log.
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
+
+    // The last, since its heading is that of all that follow.
+    #[command(flatten)]
+    http: HttpFlags,
 }
 
 const AFTER_HELP: &str = "\
