@@ -101,11 +101,7 @@ export class Client extends EventEmitter<ClientEvents> {
   }
 
   /** Starts a request that tells what happens while it runs. Throws as {@link call} when it can't be sent. */
-  async stream<T extends StreamingTool>(
-    tool: T,
-    args: Arguments<T>,
-    options: CallOptions = {},
-  ): Promise<Running<T>> {
+  async stream<T extends StreamingTool>(tool: T, args: Arguments<T>, options: CallOptions = {}): Promise<Running<T>> {
     const connection = await this.#connected(options.signal);
     const events = new EventLine(connection.resume);
     const call = { tool, arguments: args, events };

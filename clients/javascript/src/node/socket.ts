@@ -67,7 +67,8 @@ function open(path: string): Promise<Socket> {
 }
 
 function explain(error: unknown): Error {
-  const isAbsent = error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ECONNREFUSED");
+  const isAbsent =
+    error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ECONNREFUSED");
   if (!isAbsent) return error instanceof Error ? error : new Error(reasonOf(error));
   return new Error("no axlrd listens there (start one, or set AXLR_SOCKET)", { cause: error });
 }
