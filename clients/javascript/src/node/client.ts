@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { Connection, type Call } from "./connection.js";
-import { abortable } from "./deferred.js";
+import { abortable, whenAborted } from "./deferred.js";
 import { AxlrError, ConnectError, ConnectionLostError, UntrustedSocketError } from "./errors.js";
 import { EventLine } from "./events.js";
 import type { Encoding } from "./frame.js";
@@ -175,10 +175,7 @@ export class Client extends EventEmitter<ClientEvents> {
     // The room is waited for inside; nothing is sent for a signal that is aborted by then.
     const flight = await connection.begin({ ...call, workspace }, signal);
     if (signal === undefined) return flight;
-    const onAbort = (): void => connection.cancel(flight.requestId);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    const forget = (): void => signal.removeEventListener("abort", onAbort);
+    const forget = whenAborted(signal, () => connection.cancel(flight.requestId));
     flight.response.then(forget, forget);
     return flight;
   }

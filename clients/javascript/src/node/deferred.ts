@@ -1,3 +1,6 @@
+// Promises with their ends in hand, and signals that end a wait.
+import { setMaxListeners } from "node:events";
+
 /** A promise with its ends in hand. */
 export interface Deferred<T> {
   promise: Promise<T>;
@@ -20,11 +23,22 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
   if (signal === undefined) return promise;
   signal.throwIfAborted();
   const aborted = deferred<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  const forget = whenAborted(signal, () => aborted.reject(signal.reason));
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    forget();
   }
+}
+
+/** Acts once when a signal is aborted, or at once when it is already. Returns what takes that back. */
+export function whenAborted(signal: AbortSignal, act: () => void): () => void {
+  if (signal.aborted) {
+    act();
+    return () => {};
+  }
+  // One signal for hundreds of calls is no leak, which Node would warn of.
+  setMaxListeners(0, signal);
+  signal.addEventListener("abort", act, { once: true });
+  return () => signal.removeEventListener("abort", act);
 }
