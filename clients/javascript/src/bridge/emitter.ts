@@ -31,10 +31,20 @@ export class Emitter<Events extends Record<keyof Events, unknown[]>> {
       try {
         listener(...details);
       } catch (error) {
-        queueMicrotask(() => {
-          throw error;
-        });
+        report(error);
       }
     }
   }
+}
+
+/** Tells the platform of an error that nobody catches. */
+function report(error: unknown): void {
+  if (typeof reportError === "function") {
+    reportError(error);
+    return;
+  }
+  // Node has no reportError.
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 /** Where the binaries are: `AXLR_BIN`, else the debug build of this repository. Tests run in the package's folder. */
-const BIN = resolve(process.env["AXLR_BIN"] ?? "../../target/debug");
+export const BIN = resolve(process.env["AXLR_BIN"] ?? "../../target/debug");
 
 export interface DaemonOptions {
   /** More flags of `axlrd`. */
