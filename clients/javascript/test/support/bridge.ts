@@ -17,6 +17,7 @@ export interface BridgeDaemonOptions {
 
 export class BridgeDaemon {
   readonly root: string;
+  readonly socket: string;
   readonly url: string;
   readonly port: number;
   readonly token: string;
@@ -27,6 +28,7 @@ export class BridgeDaemon {
     this.#folder = folder;
     this.#child = child;
     this.root = join(folder, "root");
+    this.socket = join(folder, "run", "axlr.sock");
     this.port = port;
     this.url = `http://127.0.0.1:${port}`;
     this.token = token;
