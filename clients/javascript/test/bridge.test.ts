@@ -7,9 +7,10 @@ import { after, before, suite, test } from "node:test";
 import {
   Bridge,
   type ChildProcess,
+  type CommandOptions,
   HttpError,
   StartError,
-  TimeoutError,
+  CommandTimeoutError,
   UnauthorizedError,
   UnreachableError,
   configure,
@@ -156,7 +157,7 @@ suite("the bridge", { timeout: 60_000 }, () => {
 
   test("a deadline is a typed error that holds the output", async () => {
     await assert.rejects(exec("echo so far; echo oops >&2; sleep 600", { timeout: 0.2 }), (error: unknown) => {
-      assert.ok(error instanceof TimeoutError);
+      assert.ok(error instanceof CommandTimeoutError);
       const { errno, timeout, stdout, stderr } = error;
       assert.deepEqual(
         { errno, timeout, stdout, stderr },
@@ -167,7 +168,7 @@ suite("the bridge", { timeout: 60_000 }, () => {
     const all = await heard(spawn("echo so far; sleep 600", { timeout: 0.2 }));
     assert.equal(all.stdout, "so far\n");
     assert.match(all.stderr, /\[timeout after/);
-    assert.ok(all.errors[0] instanceof TimeoutError);
+    assert.ok(all.errors[0] instanceof CommandTimeoutError);
     assert.deepEqual(all.exits, [124]);
   });
 
@@ -192,11 +193,16 @@ suite("the bridge", { timeout: 60_000 }, () => {
     const all = await heard(stranger.spawn("true"));
     assert.ok(all.errors[0] instanceof UnauthorizedError);
     assert.deepEqual(all.exits, []);
-    for (const bad of [exec(""), exec("true", { timeout: 121 }), exec("true", { env: { "A=B": "" } })]) {
-      await assert.rejects(
-        bad,
-        (error: unknown) => error instanceof HttpError && error.status === 400 && error.reason !== "",
-      );
+    const bad: [string, CommandOptions][] = [
+      ["", {}],
+      ["true", { timeout: 121 }],
+      ["true", { env: { "A=B": "" } }],
+    ];
+    for (const [cmd, options] of bad) {
+      await assert.rejects(exec(cmd, options), (error: unknown) => {
+        assert.ok(error instanceof HttpError && error.status === 400 && error.reason !== "");
+        return true;
+      });
     }
   });
 

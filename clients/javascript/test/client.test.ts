@@ -262,7 +262,8 @@ for (const encoding of ["msgpack", "json"] satisfies Encoding[]) {
       assert.ok((await client.workspaces()).some(({ name, handles }) => name === "other" && handles === 1));
       await other.close();
       assert.ok((await client.workspaces()).every(({ name }) => name !== "other"));
-      await assert.rejects(other.list(), { name: "ConnectionLostError", effects: "none" });
+      await other.close();
+      await assert.rejects(other.list(), UnsendableError);
     });
 
     test("a workspace opened as the default is where calls go, until it is closed", async () => {

@@ -1,5 +1,5 @@
 // Run a command to its end.
-import { ProtocolError, TimeoutError } from "./errors.js";
+import { ProtocolError, CommandTimeoutError } from "./errors.js";
 import { CLOCK_GRAIN_MS, EXEC_TIMEOUT_DEFAULT_S } from "./limits.js";
 import { type BridgeOptions, json, post } from "./request.js";
 
@@ -34,7 +34,7 @@ export async function exec(bridge: BridgeOptions, cmd: string, options: CommandO
   const deadline = timeout ?? EXEC_TIMEOUT_DEFAULT_S;
   if (result.errno === 124 && performance.now() - start >= deadline * 1000 - CLOCK_GRAIN_MS) {
     // A command may exit with 124 itself, but then it does so before the deadline.
-    throw new TimeoutError(deadline, result.stdout, result.stderr);
+    throw new CommandTimeoutError(deadline, result.stdout, result.stderr);
   }
   return result;
 }

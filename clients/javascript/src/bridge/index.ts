@@ -26,7 +26,7 @@ export {
   IncompleteError,
   ProtocolError,
   StartError,
-  TimeoutError,
+  CommandTimeoutError,
   UnauthorizedError,
   UnavailableError,
   UnreachableError,
@@ -47,7 +47,7 @@ export class Bridge {
   /**
    * Runs a command with `sh -c` and returns when it has ended. A command that fails is no error: see `errno`.
    *
-   * @throws {TimeoutError} when it was killed at its deadline; it holds the output so far.
+   * @throws {CommandTimeoutError} when it was killed at its deadline; it holds the output so far.
    * @throws {HttpError} when the bridge refuses: {@link UnauthorizedError}, {@link ForbiddenError},
    * {@link UnavailableError}, or HttpError itself for what is wrong with the command.
    * @throws {UnreachableError} when there is no answer; {@link IncompleteError} when it is cut.

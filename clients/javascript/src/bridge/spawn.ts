@@ -1,6 +1,6 @@
 // Run a command and hear of its output as it comes.
 import { Emitter } from "./emitter.js";
-import { IncompleteError, ProtocolError, StartError, TimeoutError } from "./errors.js";
+import { IncompleteError, ProtocolError, StartError, CommandTimeoutError } from "./errors.js";
 import type { CommandOptions } from "./exec.js";
 import { Output } from "./output.js";
 import { type BridgeOptions, post } from "./request.js";
@@ -23,7 +23,7 @@ export class ChildProcess extends Emitter<ProcessEvents> {
   /**
    * How it ended, as `exit` says.
    *
-   * @throws what `error` says: {@link HttpError}, {@link UnreachableError}, {@link TimeoutError}, {@link StartError},
+   * @throws what `error` says: {@link HttpError}, {@link UnreachableError}, {@link CommandTimeoutError}, {@link StartError},
    * {@link IncompleteError}, {@link ProtocolError}, or the reason of the caller's own signal.
    */
   readonly exited: Promise<number | null>;
@@ -104,7 +104,7 @@ export class ChildProcess extends Emitter<ProcessEvents> {
   /** What is wrong with an end that was told. */
   #judge(code: number, timeout: number | undefined): Error | undefined {
     if (code === -1) return new StartError("the process could not be started");
-    if (code === 124 && this.#lastError.startsWith(TIMEOUT_MARK)) return new TimeoutError(timeout);
+    if (code === 124 && this.#lastError.startsWith(TIMEOUT_MARK)) return new CommandTimeoutError(timeout);
     return undefined;
   }
 

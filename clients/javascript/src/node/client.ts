@@ -197,14 +197,20 @@ export class Client extends EventEmitter<ClientEvents> {
   }
 
   async #reconnect(): Promise<Connection> {
+    const connection = await this.#openInTheEnd();
+    this.#connection = connection;
+    this.emit("reconnected");
+    return connection;
+  }
+
+  async #openInTheEnd(): Promise<Connection> {
     let wait = RECONNECT_FIRST_DELAY_MS;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        this.#connection = await this.#open();
-        this.emit("reconnected");
-        return this.#connection;
+        return await this.#open();
       } catch (error) {
-        if (attempt === RECONNECT_ATTEMPTS || error instanceof UntrustedSocketError) throw error;
+        const isFinal = this.#isClosed || error instanceof UntrustedSocketError;
+        if (isFinal || attempt === RECONNECT_ATTEMPTS) throw error;
       }
       // Half of it is by chance, so that the clients of one daemon don't come back in one moment.
       await delay(wait * (0.5 + Math.random() / 2));

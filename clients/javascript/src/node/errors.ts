@@ -4,13 +4,13 @@ import type { Response } from "./message.js";
 
 /** Every error of this client is one of these. */
 export abstract class AxlrError extends Error {
-  override get name(): string {
-    return this.constructor.name;
-  }
+  /** The name of its class, also where a bundler has renamed that. */
+  abstract override readonly name: string;
 }
 
 /** No connection was made: nobody listens there, or the operating system refused. Nothing was sent. */
 export class ConnectError extends AxlrError {
+  override readonly name = "ConnectError";
   constructor(
     /** The socket, or what the transport connects to. */
     readonly path: string,
@@ -22,6 +22,7 @@ export class ConnectError extends AxlrError {
 
 /** The socket may be somebody else's. Nothing was sent. Source: SPEC §2.2. */
 export class UntrustedSocketError extends AxlrError {
+  override readonly name = "UntrustedSocketError";
   constructor(
     /** The socket. */
     readonly path: string,
@@ -33,6 +34,7 @@ export class UntrustedSocketError extends AxlrError {
 
 /** The connection ended before the response came. */
 export class ConnectionLostError extends AxlrError {
+  override readonly name = "ConnectionLostError";
   constructor(
     /** How it ended. */
     readonly reason: string,
@@ -50,6 +52,7 @@ export class ConnectionLostError extends AxlrError {
 
 /** The daemon answered, and not with `completed`. */
 export class RefusedError extends AxlrError {
+  override readonly name = "RefusedError";
   /** How the request ended. */
   readonly status: Status;
   /** The stable code. Source: SPEC §5. */
@@ -67,10 +70,14 @@ export class RefusedError extends AxlrError {
 }
 
 /** The request can't be sent: it is too large, too deep, or holds what the protocol can't carry. Nothing was sent. */
-export class UnsendableError extends AxlrError {}
+export class UnsendableError extends AxlrError {
+  override readonly name = "UnsendableError";
+}
 
 /** The daemon sent what is no message of the protocol. The connection is over. */
-export class ProtocolError extends AxlrError {}
+export class ProtocolError extends AxlrError {
+  override readonly name = "ProtocolError";
+}
 
 /** What a thrown value says. */
 export function reasonOf(cause: unknown): string {

@@ -20,6 +20,7 @@ export class Running<T extends StreamingTool> implements AsyncIterable<Events[T]
   readonly #events: EventLine;
   readonly #response: Promise<Response<T>>;
   readonly #signal: AbortSignal | undefined;
+  /** Whether the events are being taken, or thrown away. */
   #isIterated = false;
 
   /** @internal See {@link Client.stream}. */
@@ -45,7 +46,7 @@ export class Running<T extends StreamingTool> implements AsyncIterable<Events[T]
    * @throws {ConnectionLostError} after the last event, when the connection ended before the answer came.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Events[T], void, undefined> {
-    if (this.#isIterated) throw new TypeError("the events of a request are taken once");
+    if (this.#isIterated) throw new TypeError("events are taken once, and before the answer is waited for");
     this.#isIterated = true;
     let isOver = false;
     try {
@@ -71,6 +72,7 @@ export class Running<T extends StreamingTool> implements AsyncIterable<Events[T]
    */
   response(): Promise<Response<T>> {
     if (!this.#isIterated) this.#events.discard();
+    this.#isIterated = true;
     return this.#response;
   }
 

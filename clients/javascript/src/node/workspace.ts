@@ -2,7 +2,7 @@
 import type { CallOptions, Client } from "./client.js";
 import type { Connection } from "./connection.js";
 import { abortable } from "./deferred.js";
-import { ConnectionLostError } from "./errors.js";
+import { UnsendableError } from "./errors.js";
 import type {
   EditArguments,
   EditOutput,
@@ -102,15 +102,20 @@ export class Workspace {
 
   /** Gives this open of the directory back. The last one ends what runs in the workspace. */
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     const connection = this.#client.release(this);
     const opened = connection && (await this.#opened.get(connection)?.catch(() => undefined));
-    if (opened) await this.#client.call("workspace.close", { workspace: opened.workspace });
+    // What ended with its connection needs no closing.
+    if (!opened || connection.hasEnded) return;
+    const args = { workspace: opened.workspace };
+    const { response } = await connection.begin({ tool: "workspace.close", arguments: args });
+    outputOf(await response);
   }
 
   /** @internal Its id on that connection, where it is opened when it is not yet. */
   async idOn(connection: Connection, signal: AbortSignal | undefined): Promise<string> {
-    if (this.#isClosed) throw new ConnectionLostError("the workspace is closed", "none");
+    if (this.#isClosed) throw new UnsendableError(`the workspace ${this.root} is closed`);
     let opening = this.#opened.get(connection);
     if (opening === undefined) {
       opening = this.#open(connection);
