@@ -1,6 +1,6 @@
 // The bridge as a page sees it: the real daemon, a real browser.
 import assert from "node:assert/strict";
-import { access } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 
@@ -48,7 +48,7 @@ suite("a page", { timeout: 120_000 }, () => {
         const { Bridge } = (await import(module)) as typeof import("axlr/bridge");
         (globalThis as unknown as Scope).bridge = new Bridge({ url, token });
       },
-      { module: `${origin}/bridge/index.js`, url: daemon.url, token: daemon.token },
+      { module: `${origin}/axlr/bridge/index.js`, url: daemon.url, token: daemon.token },
     );
     return page;
   }
@@ -149,7 +149,7 @@ suite("a page", { timeout: 120_000 }, () => {
         const { name, status } = failure as { name: string; status: number };
         return { name, status };
       },
-      { module: `${pages.origin}/bridge/index.js`, url: daemon.url },
+      { module: `${pages.origin}/axlr/bridge/index.js`, url: daemon.url },
     );
     assert.deepEqual(error, { name: "UnauthorizedError", status: 401 });
     await page.close();
@@ -177,6 +177,20 @@ suite("a page", { timeout: 120_000 }, () => {
     );
     assert.deepEqual(names, ["UnreachableError", "UnreachableError", "TypeError"]);
     await assert.rejects(access(mark));
+    await page.close();
+  });
+
+  test("that the README shows works as it stands", async () => {
+    const [, example = ""] = /```html\n(.*?)```/s.exec(await readFile("README.md", "utf8")) ?? [];
+    assert.ok(example.includes("http://127.0.0.1:8787"));
+    await using shown = await Pages.start(() => example.replace("http://127.0.0.1:8787", shownDaemon.url));
+    await using shownDaemon = await BridgeDaemon.start({ origins: [shown.origin] });
+    const page = await context.newPage();
+    page.on("dialog", (dialog) => dialog.accept(shownDaemon.token));
+    await page.goto(shown.origin);
+    await page.click("button");
+    await page.waitForFunction(() => document.querySelector("pre")?.textContent?.includes("exit code"));
+    assert.equal(await page.textContent("pre"), "one\ntwo\nexit code 3\n");
     await page.close();
   });
 

@@ -1,10 +1,10 @@
-// A server of pages: an empty one, and the modules of the bridge's client.
+// A server of pages: an empty one or one that is given, and the package's modules below /axlr.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type Server, createServer } from "node:http";
 import { join, normalize } from "node:path";
 
-const PAGE = '<!doctype html><meta charset="utf-8"><title>a page</title><link rel="icon" href="data:,">';
+const EMPTY = '<!doctype html><meta charset="utf-8"><title>a page</title><link rel="icon" href="data:,">';
 
 export class Pages {
   readonly origin: string;
@@ -16,14 +16,14 @@ export class Pages {
   }
 
   /** Serves them on a free port, and so from an origin of their own. */
-  static async start(): Promise<Pages> {
+  static async start(page: () => string = () => EMPTY): Promise<Pages> {
     const server = createServer(async (request, response) => {
       const path = normalize(new URL(request.url ?? "/", "http://pages").pathname);
-      if (!path.startsWith("/bridge/")) {
-        response.writeHead(200, { "Content-Type": "text/html" }).end(PAGE);
+      if (!path.startsWith("/axlr/")) {
+        response.writeHead(200, { "Content-Type": "text/html" }).end(page());
         return;
       }
-      const module = await readFile(join("dist", path)).catch(() => undefined);
+      const module = await readFile(join("dist", path.slice("/axlr/".length))).catch(() => undefined);
       response.writeHead(module ? 200 : 404, { "Content-Type": "text/javascript" }).end(module);
     });
     server.listen(0, "127.0.0.1");

@@ -15,12 +15,16 @@ export interface BridgeDaemonOptions {
   flags?: string[];
 }
 
+/** The name of the token's file. */
+const TOKEN = "token";
+
 export class BridgeDaemon {
   readonly root: string;
   readonly socket: string;
   readonly url: string;
   readonly port: number;
   readonly token: string;
+  readonly tokenFile: string;
   readonly #folder: string;
   readonly #child: ChildProcess;
 
@@ -32,6 +36,7 @@ export class BridgeDaemon {
     this.port = port;
     this.url = `http://127.0.0.1:${port}`;
     this.token = token;
+    this.tokenFile = join(folder, TOKEN);
   }
 
   /** Starts one on an empty directory and a free port. */
@@ -40,7 +45,7 @@ export class BridgeDaemon {
     await mkdir(join(folder, "root"));
     await mkdir(join(folder, "run"), { mode: 0o700 });
     const port = await freePort();
-    const tokenFile = join(folder, "token");
+    const tokenFile = join(folder, TOKEN);
     const args = [
       ...["--root", join(folder, "root"), "--socket", join(folder, "run", "axlr.sock")],
       ...["--http", `127.0.0.1:${port}`, "--http-token-file", tokenFile],
