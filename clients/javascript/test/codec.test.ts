@@ -50,6 +50,14 @@ for (const encoding of ENCODINGS) {
   });
 }
 
+test("whatever is sent comes back, in both encodings", () => {
+  const random = generator(20_260_102);
+  for (let turn = 0; turn < 2_000; turn += 1) {
+    const value = arbitrary(random, 4);
+    for (const encoding of ENCODINGS) assert.deepEqual(carried(encoding, value), value);
+  }
+});
+
 test("what a message can't carry is named", () => {
   const cycle: unknown[] = [];
   cycle.push(cycle);
@@ -134,3 +142,41 @@ test("what is no message is refused", () => {
 test("an event that a later daemon sends is passed over", () => {
   assert.deepEqual(readMessage("json", Buffer.from('{"request_id":"1","event":"new","seq":0}')), { unknown: "new" });
 });
+
+/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A value with what the codecs must not confuse: quotes, escapes, long digits, marks, and integers of all sizes. */
+function arbitrary(random: () => number, depth: number): unknown {
+  const pick = <T>(choices: readonly T[]): T => choices[Math.floor(random() * choices.length)] as T;
+  const many = <T>(make: () => T): T[] => Array.from({ length: Math.floor(random() * 5) }, make);
+  const pieces = ['"', "\\", "\0", "\0\0", "12345678901234567890", "-", "e", "é", "😀", "\n", "__proto__", ":", ","];
+  const text = (): string => many(() => pick(pieces)).join("");
+  const integer = (): unknown => {
+    const large = BigInt.asIntN(64, BigInt(Math.floor(random() * 2 ** 53)) << BigInt(Math.floor(random() * 12)));
+    return Number.isSafeInteger(Number(large)) ? Number(large) : large;
+  };
+  switch (Math.floor(random() * (depth > 0 ? 7 : 5))) {
+    case 0:
+      return pick([null, true, false]);
+    case 1:
+      return integer();
+    case 2:
+      return (random() - 0.5) * 10 ** Math.floor(random() * 40 - 20);
+    case 3:
+    case 4:
+      return text();
+    case 5:
+      return many(() => arbitrary(random, depth - 1));
+    default:
+      return Object.fromEntries(many(() => [text(), arbitrary(random, depth - 1)]));
+  }
+}
