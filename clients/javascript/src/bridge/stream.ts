@@ -1,6 +1,12 @@
 // The lines of a stream that /spawn answers with: newline-delimited JSON. Source: the bridge's HTTP protocol.
 import { IncompleteError, ProtocolError } from "./errors.js";
-import { LINE_MAX_CHARS } from "./limits.js";
+import { LINE_MAX_BYTES } from "./limits.js";
+
+/** What runtimes of ES2026 have. */
+type Native = typeof Uint8Array & { fromBase64?(base64: string): Uint8Array };
+
+const LINE_FEED = 0x0a;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** A line: a chunk of output, or how the process ended. */
 export type Line = { t: "out" | "err"; bytes: Uint8Array } | { t: "exit"; code: number };
@@ -13,28 +19,59 @@ export type Line = { t: "out" | "err"; bytes: Uint8Array } | { t: "exit"; code: 
  */
 export async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<Line, void, undefined> {
   const reader = body.getReader();
-  const utf8 = new TextDecoder("utf-8", { fatal: true });
-  let rest = "";
+  const cutter = new LineCutter();
   let hasExited = false;
   try {
     for (;;) {
       const { done, value } = await next(reader);
-      rest += decode(utf8, value);
-      const texts = rest.split("\n");
-      rest = texts.pop() ?? "";
-      if (rest.length > LINE_MAX_CHARS) throw new ProtocolError(`a line has more than ${LINE_MAX_CHARS} characters`);
-      for (const text of texts) {
-        const line = readLine(text);
+      if (done) throw new IncompleteError("the stream ended before the process did");
+      for (const bytes of cutter.push(value)) {
+        const line = readLine(bytes);
         if (line === undefined) continue;
         hasExited = line.t === "exit";
         yield line;
         if (hasExited) return;
       }
-      if (done) throw new IncompleteError("the stream ended before the process did");
     }
   } finally {
     if (hasExited) void leave(reader);
     else await reader.cancel().catch(() => {});
+  }
+}
+
+/** Cuts what arrives at line ends. What waits for its end is bounded. */
+class LineCutter {
+  #parts: Uint8Array[] = [];
+  #waitingBytes = 0;
+
+  *push(chunk: Uint8Array): Generator<Uint8Array> {
+    let start = 0;
+    for (;;) {
+      const end = chunk.indexOf(LINE_FEED, start);
+      if (end < 0) break;
+      this.#keep(chunk.subarray(start, end));
+      start = end + 1;
+      yield this.#take();
+    }
+    this.#keep(chunk.subarray(start));
+  }
+
+  #keep(part: Uint8Array): void {
+    this.#waitingBytes += part.length;
+    if (this.#waitingBytes > LINE_MAX_BYTES) throw new ProtocolError(`a line has more than ${LINE_MAX_BYTES} bytes`);
+    this.#parts.push(part);
+  }
+
+  #take(): Uint8Array {
+    const line = new Uint8Array(this.#waitingBytes);
+    let at = 0;
+    for (const part of this.#parts) {
+      line.set(part, at);
+      at += part.length;
+    }
+    this.#parts = [];
+    this.#waitingBytes = 0;
+    return line;
   }
 }
 
@@ -44,9 +81,7 @@ async function leave(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<v
   if (!done) await reader.cancel().catch(() => {});
 }
 
-async function next(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): Promise<{ done: boolean; value?: Uint8Array | undefined }> {
+async function next(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
   try {
     return await reader.read();
   } catch (cause) {
@@ -54,18 +89,11 @@ async function next(
   }
 }
 
-function decode(utf8: TextDecoder, bytes: Uint8Array | undefined): string {
-  try {
-    return utf8.decode(bytes, { stream: bytes !== undefined });
-  } catch (cause) {
-    throw new ProtocolError("the stream is not UTF-8", { cause });
-  }
-}
-
-function readLine(text: string): Line | undefined {
-  if (text.trim() === "") return undefined;
+function readLine(bytes: Uint8Array): Line | undefined {
   let line: unknown;
   try {
+    const text = utf8.decode(bytes).trim();
+    if (text === "") return undefined;
     line = JSON.parse(text);
   } catch (cause) {
     throw new ProtocolError("a line of the stream is not JSON", { cause });
@@ -82,12 +110,14 @@ function readLine(text: string): Line | undefined {
 }
 
 function fromBase64(base64: string): Uint8Array {
-  let binary: string;
   try {
-    binary = atob(base64);
+    return (Uint8Array as Native).fromBase64?.(base64) ?? fromBinary(atob(base64));
   } catch (cause) {
     throw new ProtocolError("a chunk of the stream is not base64", { cause });
   }
+}
+
+function fromBinary(binary: string): Uint8Array {
   const bytes = new Uint8Array(binary.length);
   for (let index = 0; index < binary.length; index += 1) bytes[index] = binary.charCodeAt(index);
   return bytes;
