@@ -27,7 +27,7 @@ async function told(parts: (string | Uint8Array)[], { isCut = false } = {}): Pro
   const all: Told = { stdout: "", error: undefined, exits: [] };
   child.stdout.on("data", (text) => (all.stdout += text));
   child.on("exit", (code) => all.exits.push(code));
-  child.on("error", (error) => (all.error = (error as BridgeError).name));
+  child.on("error", (error) => (all.error = [all.error, (error as BridgeError).name].filter(Boolean).join(", ")));
   await child.exited.catch((error: BridgeError) => assert.equal(error.name, all.error));
   return all;
 }

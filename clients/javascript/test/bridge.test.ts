@@ -169,7 +169,7 @@ suite("the bridge", { timeout: 60_000 }, () => {
     assert.equal(all.stdout, "so far\n");
     assert.match(all.stderr, /\[timeout after/);
     assert.ok(all.errors[0] instanceof CommandTimeoutError);
-    assert.deepEqual(all.exits, [124]);
+    assert.deepEqual([all.errors.length, all.exits], [1, [124]]);
   });
 
   test("a command may exit with 124 itself", async () => {
@@ -181,7 +181,7 @@ suite("the bridge", { timeout: 60_000 }, () => {
   test("what can't be started is an error of spawn", async () => {
     const all = await heard(spawn("/no/such/program", ["x"]));
     assert.ok(all.errors[0] instanceof StartError);
-    assert.deepEqual(all.exits, [-1]);
+    assert.deepEqual([all.errors.length, all.exits], [1, [-1]]);
   });
 
   test("a wrong token and a bad request are typed errors", async () => {
@@ -192,7 +192,7 @@ suite("the bridge", { timeout: 60_000 }, () => {
     });
     const all = await heard(stranger.spawn("true"));
     assert.ok(all.errors[0] instanceof UnauthorizedError);
-    assert.deepEqual(all.exits, []);
+    assert.deepEqual([all.errors.length, all.exits], [1, []]);
     const bad: [string, CommandOptions][] = [
       ["", {}],
       ["true", { timeout: 121 }],

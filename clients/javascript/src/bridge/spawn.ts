@@ -52,6 +52,7 @@ export class ChildProcess extends Emitter<ProcessEvents> {
     this.#end(reason);
   }
 
+  /** From the request to the end. Tells of either outcome once. */
   async #run(
     bridge: BridgeOptions,
     cmd: string,
@@ -62,18 +63,19 @@ export class ChildProcess extends Emitter<ProcessEvents> {
     const abort = (): void => this.#stop(signal?.reason);
     // The caller has no listeners yet: nothing is told before its turn is over.
     await Promise.resolve();
+    let code: number;
     try {
       signal?.throwIfAborted();
       signal?.addEventListener("abort", abort, { once: true });
       const response = await post(bridge, "/spawn", { cmd, args, cwd, env, timeout }, this.#abort.signal);
       if (response.body === null) throw new IncompleteError("the answer has no body");
-      const code = await this.#follow(response.body);
-      return this.#exit(code, timeout);
+      code = await this.#follow(response.body);
     } catch (error) {
       return this.#fail(error, signal);
     } finally {
       signal?.removeEventListener("abort", abort);
     }
+    return this.#exit(code, timeout);
   }
 
   /** Hands the output on until the exit line. */
