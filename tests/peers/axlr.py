@@ -136,6 +136,12 @@ class Home(contextlib.ExitStack):
             time.sleep(0.01)
         return daemon
 
+    def http(self, *flags):
+        """Starts the daemon with its MCP door on HTTP, and gives the URL and the token."""
+        token, port = self.path / "token", free_port()
+        self.daemon("--mcp-http", f"127.0.0.1:{port}", "--http-token-file", token, *flags)
+        return f"http://127.0.0.1:{port}/mcp", token.read_text().strip()
+
     def connect(self):
         """A new connection to the daemon."""
         connection = Connection(self.socket)
@@ -166,9 +172,9 @@ class Home(contextlib.ExitStack):
             time.sleep(0.02)
         return server, f"http://127.0.0.1:{port}/mcp"
 
-    def children(self):
-        """The processes alive that carry this home's mark."""
-        needle = f"PEER_MARK={self.mark}".encode()
+    def children(self, variable="PEER_MARK"):
+        """The processes alive that carry this home's mark in this variable of their environment."""
+        needle = f"{variable}={self.mark}".encode()
         found = []
         for environ in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
@@ -176,10 +182,10 @@ class Home(contextlib.ExitStack):
                     found.append(int(environ.parent.name))
         return found
 
-    def wait_childless(self, seconds):
+    def wait_childless(self, seconds, variable="PEER_MARK"):
         """Waits until no process carries the mark."""
         patience = time.monotonic() + seconds
-        while left := self.children():
+        while left := self.children(variable):
             if time.monotonic() > patience:
                 raise Failed(f"still alive after {seconds} s: {[describe(pid) for pid in left]}")
             time.sleep(0.02)
