@@ -119,6 +119,10 @@ class AsTheyAnswer(unittest.TestCase):
         expected = [listed(name, tool) for name in names for tool in self.direct[name].tools()]
         self.assertEqual(tools, expected)
 
+    def test_an_error_of_the_server_is_a_failure_that_repeats_it(self):
+        answer = self.home.connect().plugin("fastmcp", "refuse", {"reason": "not on a Monday"})
+        self.assertIn("not on a Monday", refused(answer, "failed", "plugin_failed"))
+
     def test_a_manifest_allows_only_what_it_names(self):
         peer = self.peers["filesystem"]
         path = {"path": str(self.home.root / "text.txt")}

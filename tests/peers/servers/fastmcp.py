@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 try:
+    from mcp import MCPError
     from mcp.server.mcpserver import Audio, Context, Image, MCPServer
 
     VERSION = 2
-except ModuleNotFoundError:
+except ImportError:
     from mcp.server.fastmcp import Audio, Context, FastMCP as MCPServer, Image
 
     VERSION = 1
@@ -86,6 +87,14 @@ def numbers() -> CallToolResult:
 @server.tool()
 def fail(reason: str) -> str:
     """Fails as a tool does: the result says so."""
+    raise ValueError(reason)
+
+
+@server.tool()
+def refuse(reason: str) -> str:
+    """Fails as a request does: version 2 answers with an error of JSON-RPC."""
+    if VERSION == 2:
+        raise MCPError(code=-32050, message=reason)
     raise ValueError(reason)
 
 
