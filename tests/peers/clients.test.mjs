@@ -102,7 +102,7 @@ for (const [generation, sdk] of Object.entries(GENERATIONS)) {
         await call("edit_file", { path, old_text: "needle", new_text: "thimble" });
         const found = await call("search_text", { pattern: "thimble" });
         assert.deepEqual(found.structuredContent.matches.map((match) => [match.path, match.line]), [[path, 1]]);
-        const listed = await call("list_files", {});
+        const listed = await call("list_files", { glob: "*.txt" });
         assert.deepEqual(listed.structuredContent.entries.map((entry) => entry.path), [path, "text.txt"]);
         const ran = await call("run_program", { program: "sh", args: ["-c", "cat new.txt; exit 3"] });
         assert.deepEqual([ran.structuredContent.exit_code, ran.structuredContent.stdout], [3, "thimble é\n"]);

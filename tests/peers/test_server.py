@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import unittest
 import urllib.error
@@ -18,6 +19,8 @@ class Doors(unittest.IsolatedAsyncioTestCase):
     """What holds on every way in, in every protocol revision."""
 
     def setUp(self):
+        # The clients are slow at times, which is theirs to know.
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
         self.home = self.enterContext(Home())
         (self.home.root / "text.txt").write_text("one\ntwo \u00e9\n")
         self.flags = ["--env", f"PATH={os.environ['PATH']}", "--env", f"PEER_MARK={self.home.mark}"]
