@@ -16,7 +16,8 @@ NEXT = PACKAGES / "conformance-next/dist/index.js"
 class Conformance(unittest.TestCase):
     def setUp(self):
         self.home = self.enterContext(Home())
-        self.url, _ = self.home.http("--mcp-http-no-token")
+        # The suite sends no token, and asks as a page of the server's own origin would.
+        self.url = self.home.http("--mcp-http-no-token", "--http-allow-origin", "http://127.0.0.1:PORT")[0]
 
     def suite(self, program, expectations, *chosen):
         """Runs a suite; its exit status says whether what failed is what was expected to."""

@@ -104,10 +104,13 @@ class Doors(unittest.IsolatedAsyncioTestCase):
 
     async def test_calls_run_beside_each_other(self):
         async def check(session):
-            slow = asyncio.create_task(session.call_tool("run_program", {"program": "sleep", "args": ["1"]}))
+            go = self.home.root / "go"
+            go.unlink(missing_ok=True)
+            waiting = {"program": "sh", "args": ["-c", "until [ -e go ]; do sleep 0.01; done"]}
+            slow = asyncio.create_task(session.call_tool("run_program", waiting))
             reads = await asyncio.gather(*(session.call_tool("read_file", {"path": "text.txt"}) for _ in range(50)))
             self.assertTrue(all(wire(read)["structuredContent"]["content"] == "one\ntwo \u00e9\n" for read in reads))
-            self.assertFalse(slow.done())
+            go.touch()
             self.assertEqual(wire(await slow)["structuredContent"]["exit_code"], 0)
 
         await self.each(check)
