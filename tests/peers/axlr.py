@@ -158,11 +158,10 @@ class Home(contextlib.ExitStack):
             raise Failed(f"axlr wrote nothing, exit status {done.returncode}: {done.stderr}")
         return json.loads(done.stdout)
 
-    def served(self, command, env=()):
-        """Starts a server of HTTP, `PORT` in its command or environment being a free port, and gives its process and URL."""
-        port = free_port()
+    def served(self, command, env, port):
+        """Starts a server of HTTP, `PORT` in its command or environment being its port; gives its process and URL."""
         command = [str(port) if part == "PORT" else str(part) for part in command]
-        env = {name: str(port) if value == "PORT" else value for name, value in dict(env).items()}
+        env = {name: str(port) if value == "PORT" else value for name, value in env.items()}
         log = self.enter_context(open(self.path / f"server-{port}.log", "w"))
         server = subprocess.Popen(command, stdout=log, stderr=log, env={"PATH": os.environ["PATH"], **env})
         self.callback(end, server)

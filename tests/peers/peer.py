@@ -5,7 +5,7 @@ import json
 import subprocess
 from typing import NamedTuple
 
-from axlr import CACHE, HERE, NODE, PACKAGES, PYTHON, PYTHON_V1
+from axlr import CACHE, HERE, NODE, PACKAGES, PYTHON, PYTHON_V1, free_port
 
 OFFICIAL = PACKAGES / "@modelcontextprotocol"
 # A Python that finds no locale in its environment would put one there.
@@ -19,9 +19,9 @@ class Peer(NamedTuple):
     http: list | None = None
     env: dict = {}
 
-    def serve(self, home):
+    def serve(self, home, port=None):
         """Starts it on HTTP and gives its process and URL."""
-        return home.served(self.http, self.env)
+        return home.served(self.http, self.env, port or free_port())
 
 
 def peers(root):

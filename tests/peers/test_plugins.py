@@ -7,7 +7,7 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from axlr import Connection, Home, completed, descendants, plugin_call, refused, wait_content
+from axlr import Connection, Home, completed, descendants, free_port, plugin_call, refused, wait_content
 from peer import Direct, peers
 
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
@@ -189,18 +189,42 @@ class OverHttp(unittest.TestCase):
             with self.subTest(plugin=name):
                 check_cancel(self, self.home, self.home.connect(), name)
 
-    def test_a_server_killed_in_a_call_fails_that_call(self):
-        with Home() as home:
-            server, url = self.peers["fastmcp"].serve(home)
-            home.daemon(*home.manifest("fastmcp", url=url))
-            connection = home.connect()
-            marker = home.root / "marker"
-            waiting = connection.start("plugins.call", plugin_call("fastmcp", "wait", {"marker": str(marker)}))
-            wait_content(marker, "started")
-            server.kill()
-            server.wait()
-            refused(connection.wait(waiting), "failed", "plugin_failed")
-            refused(connection.plugin("fastmcp", "echo", {"text": "gone"}), "failed", "plugin_unavailable")
+    def test_a_server_killed_in_a_call_fails_that_call_and_is_found_again(self):
+        for name in ("everything", "fastmcp", "modern"):
+            with self.subTest(plugin=name), Home() as home:
+                port = free_port()
+                server, url = self.peers[name].serve(home, port)
+                home.daemon(*home.manifest(name, url=url))
+                connection = home.connect()
+                long = ("trigger-long-running-operation", {"duration": 60}) if name == "everything" else ("count", {"to": 6000})
+                waiting = connection.start("plugins.call", plugin_call(name, *long), stream=True)
+                if name == "everything":
+                    completed(connection.plugin(name, "echo", {"message": "it runs"}))
+                else:
+                    connection.wait_event(waiting)
+                server.kill()
+                server.wait()
+                self.assertIn("effects", refused(connection.wait(waiting), "failed", "plugin_failed"))
+                echo = {"message": "again", "text": "again"}
+                response = connection.plugin(name, "echo", echo)
+                self.assertIn(response["error"]["code"], ("plugin_failed", "plugin_unavailable"))
+                self.peers[name].serve(home, port)
+                self.assertFalse(completed(retried(connection, name, "echo", echo))["is_error"])
+
+    def test_a_server_that_forgot_the_session_is_asked_for_a_new_one(self):
+        for name in ("everything", "fastmcp"):
+            with self.subTest(plugin=name), Home() as home:
+                port = free_port()
+                server, url = self.peers[name].serve(home, port)
+                home.daemon(*home.manifest(name, url=url))
+                connection = home.connect()
+                echo = {"message": "again", "text": "again"}
+                completed(connection.plugin(name, "echo", echo))
+                server.kill()
+                server.wait()
+                self.peers[name].serve(home, port)
+                refused(connection.plugin(name, "echo", echo), "failed", "plugin_failed")
+                self.assertFalse(completed(retried(connection, name, "echo", echo))["is_error"])
 
 
 class LifeOfASession(unittest.TestCase):
