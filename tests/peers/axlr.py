@@ -149,14 +149,23 @@ class Home(contextlib.ExitStack):
         self.callback(connection.close)
         return connection
 
+    def start_once(self, tool, arguments, *flags):
+        """Starts the one-shot on a request and gives its process."""
+        command = [BIN / "axlr", "--root", self.root, "--profile", "trusted-local", *flags]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        once = subprocess.Popen(command, text=True, **pipes)
+        request = {"protocol_version": 1, "request_id": "once", "tool": tool, "arguments": arguments}
+        once.stdin.write(json.dumps(request))
+        once.stdin.close()
+        return once
+
     def once(self, tool, arguments, *flags):
         """The response of the one-shot."""
-        request = {"protocol_version": 1, "request_id": "once", "tool": tool, "arguments": arguments}
-        command = [BIN / "axlr", "--root", self.root, "--profile", "trusted-local", *flags]
-        done = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True, timeout=2 * DEADLINE)
-        if not done.stdout:
-            raise Failed(f"axlr wrote nothing, exit status {done.returncode}: {done.stderr}")
-        return json.loads(done.stdout)
+        with self.start_once(tool, arguments, *flags) as once:
+            answer, trouble = once.stdout.read(), once.stderr.read()
+        if not answer:
+            raise Failed(f"axlr wrote nothing, exit status {once.returncode}: {trouble}")
+        return json.loads(answer)
 
     def served(self, command, env, port):
         """Starts a server of HTTP, `PORT` in its command or environment being its port; gives its process and URL."""

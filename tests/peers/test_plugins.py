@@ -1,6 +1,7 @@
 """axlr's plugins against MCP servers that nobody here wrote."""
 
 import base64
+import json
 import os
 import signal
 import time
@@ -122,6 +123,12 @@ class AsTheyAnswer(unittest.TestCase):
     def test_an_error_of_the_server_is_a_failure_that_repeats_it(self):
         answer = self.home.connect().plugin("fastmcp", "refuse", {"reason": "not on a Monday"})
         self.assertIn("not on a Monday", refused(answer, "failed", "plugin_failed"))
+
+    def test_a_result_too_large_for_a_response_is_no_result(self):
+        connection = self.home.connect()
+        # It comes twice: as text, and as structured content.
+        refused(connection.plugin("fastmcp", "echo", {"text": "x" * 2_500_000}), "failed", "response_too_large")
+        completed(connection.plugin("fastmcp", "echo", {"text": "still here"}))
 
     def test_a_manifest_allows_only_what_it_names(self):
         peer = self.peers["filesystem"]
@@ -285,7 +292,7 @@ class LifeOfASession(unittest.TestCase):
         marker = self.home.root / "marker"
         slow = connection.start("plugins.call", plugin_call("fastmcp", "wait", {"marker": str(marker)}))
         wait_content(marker, "started")
-        asked = {text: connection.start("plugins.call", plugin_call("fastmcp", "echo", {"text": text})) for text in map(str, range(100))}
+        asked = {text: connection.start("plugins.call", plugin_call("fastmcp", "echo", {"text": text})) for text in map(str, range(1000))}
         for text, request_id in asked.items():
             self.assertEqual(completed(connection.wait(request_id))["structured_content"], {"result": text})
         self.assertEqual(len(self.home.children()), 1)
@@ -363,6 +370,28 @@ class LifeOfASession(unittest.TestCase):
                 daemon.send_signal(how)
                 daemon.wait(10)
                 home.wait_childless(1)
+
+    def test_a_server_that_hangs_is_timed_out_and_killed(self):
+        daemon = self.daemon("fastmcp")
+        connection = self.home.connect()
+        completed(connection.plugin("fastmcp", "process"))
+        for child in self.home.children():
+            os.kill(child, signal.SIGSTOP)
+        refused(connection.plugin("fastmcp", "process", timeout_ms=200), "timed_out", "timeout")
+        daemon.terminate()
+        self.home.wait_childless(10)
+        self.assertEqual(daemon.wait(1), 0)
+
+    def test_the_one_shot_cancels_when_it_is_asked_to_end(self):
+        marker = self.home.root / "marker"
+        call = plugin_call("fastmcp", "wait", {"marker": str(marker)})
+        with self.home.start_once("plugins.call", call, *flags(self.home, ["fastmcp"], self.peers)) as once:
+            wait_content(marker, "started")
+            once.terminate()
+            refused(json.loads(once.stdout.read()), "cancelled", "cancelled")
+            self.assertEqual(once.wait(10), 0)
+        wait_content(marker, "cancelled")
+        self.assertEqual(self.home.children(), [])
 
     def test_the_one_shot_leaves_no_process(self):
         for name in (*self.NAMES, "filesystem", "rust"):
