@@ -137,7 +137,10 @@ class Home(contextlib.ExitStack):
         return daemon
 
     def http(self, *flags):
-        """Starts the daemon with its MCP door on HTTP; gives the URL and, if it has one, the token. In a flag PORT is its port."""
+        """Starts the daemon with its MCP door on HTTP; gives the URL and, if it has one, the token.
+
+        In a flag PORT stands for its port.
+        """
         token, port = self.path / "token", free_port()
         flags = [str(flag).replace("PORT", str(port)) for flag in flags]
         self.daemon("--mcp-http", f"127.0.0.1:{port}", "--http-token-file", token, *flags)

@@ -1,4 +1,4 @@
-"""One shape for the clients of both generations of the Python SDK: run by the interpreter that has the one or the other."""
+"""One shape for the clients of both generations of the Python SDK: the interpreter has the one or the other."""
 
 import contextlib
 
@@ -32,8 +32,9 @@ def on_stdio(command, env):
 async def on_http(url, token):
     """The transport to a server that listens."""
     headers = {"Authorization": f"Bearer {token}"}
-    async with AsyncClient(headers=headers, timeout=30) as http, streamable_http_client(url, http_client=http) as streams:
-        yield streams
+    async with AsyncClient(headers=headers, timeout=30) as http:
+        async with streamable_http_client(url, http_client=http) as streams:
+            yield streams
 
 
 @contextlib.asynccontextmanager

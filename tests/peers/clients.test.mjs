@@ -19,7 +19,11 @@ const GENERATIONS = {
   "version 1": { ...first, ...firstHttp, ...firstStdio, options: {} },
   "version 2, handshake": { ...second, ...secondStdio, options: { versionNegotiation: { mode: "legacy" } } },
   "version 2, probe": { ...second, ...secondStdio, options: { versionNegotiation: { mode: "auto" } } },
-  "version 2, 2026-07-28": { ...second, ...secondStdio, options: { versionNegotiation: { mode: { pin: "2026-07-28" } } } },
+  "version 2, 2026-07-28": {
+    ...second,
+    ...secondStdio,
+    options: { versionNegotiation: { mode: { pin: "2026-07-28" } } },
+  },
 };
 
 const home = mkdtempSync(join(tmpdir(), "axlr-peers-"));
@@ -66,7 +70,10 @@ for (const [generation, sdk] of Object.entries(GENERATIONS)) {
         args: ["mcp", "--root", root, "--env", `PATH=${process.env.PATH}`],
         stderr: "ignore",
       }),
-    http: () => new sdk.StreamableHTTPClientTransport(url, { requestInit: { headers: { Authorization: `Bearer ${token}` } } }),
+    http: () =>
+      new sdk.StreamableHTTPClientTransport(url, {
+        requestInit: { headers: { Authorization: `Bearer ${token}` } },
+      }),
   };
   for (const [door, open] of Object.entries(doors))
     describe(`${generation}, ${door}`, () => {
@@ -120,7 +127,7 @@ for (const [generation, sdk] of Object.entries(GENERATIONS)) {
 
       test("a long program tells that it runs", async () => {
         const told = [];
-        const args = ["-c", "for n in 1 2 3 4 5 6; do echo line $n; sleep 0.5; done"];
+        const args = ["-c", "for n in 1 2 3 4 5 6; do echo line $n; sleep 0.2; done"];
         await call("run_program", { program: "sh", args }, { onprogress: (progress) => told.push(progress.progress) });
         assert.ok(told.length > 0);
         assert.deepEqual(told, told.toSorted((a, b) => a - b));

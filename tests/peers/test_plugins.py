@@ -111,8 +111,8 @@ class AsTheyAnswer(unittest.TestCase):
         for name, tool, arguments, _ in calls(self.home.root):
             if tool in ("get-sum", "numbers", "fail", "read_media_file"):
                 with self.subTest(plugin=name, tool=tool):
-                    answer = completed(self.home.once("plugins.call", plugin_call(name, tool, arguments), *self.flags[name]))
-                    self.assertEqual(answer, output(self.direct[name].call(tool, arguments)))
+                    answer = self.home.once("plugins.call", plugin_call(name, tool, arguments), *self.flags[name])
+                    self.assertEqual(completed(answer), output(self.direct[name].call(tool, arguments)))
 
     def test_the_one_shot_lists_what_the_daemon_lists(self):
         names = ["everything", "fastmcp", "modern", "rust"]
@@ -203,12 +203,11 @@ class OverHttp(unittest.TestCase):
                 server, url = self.peers[name].serve(home, port)
                 home.daemon(*home.manifest(name, url=url))
                 connection = home.connect()
-                long = ("trigger-long-running-operation", {"duration": 60}) if name == "everything" else ("count", {"to": 6000})
-                waiting = connection.start("plugins.call", plugin_call(name, *long), stream=True)
+                long = ("count", {"to": 6000})
                 if name == "everything":
-                    completed(connection.plugin(name, "echo", {"message": "it runs"}))
-                else:
-                    connection.wait_event(waiting)
+                    long = ("trigger-long-running-operation", {"duration": 60, "steps": 600})
+                waiting = connection.start("plugins.call", plugin_call(name, *long), stream=True)
+                connection.wait_event(waiting)
                 server.kill()
                 server.wait()
                 self.assertIn("effects", refused(connection.wait(waiting), "failed", "plugin_failed"))
@@ -292,7 +291,8 @@ class LifeOfASession(unittest.TestCase):
         marker = self.home.root / "marker"
         slow = connection.start("plugins.call", plugin_call("fastmcp", "wait", {"marker": str(marker)}))
         wait_content(marker, "started")
-        asked = {text: connection.start("plugins.call", plugin_call("fastmcp", "echo", {"text": text})) for text in map(str, range(1000))}
+        each = {text: plugin_call("fastmcp", "echo", {"text": text}) for text in map(str, range(1000))}
+        asked = {text: connection.start("plugins.call", call) for text, call in each.items()}
         for text, request_id in asked.items():
             self.assertEqual(completed(connection.wait(request_id))["structured_content"], {"result": text})
         self.assertEqual(len(self.home.children()), 1)
@@ -323,7 +323,8 @@ class LifeOfASession(unittest.TestCase):
         self.daemon("fastmcp")
         connection = self.home.connect()
         first = connection.plugin("fastmcp", "process")
-        message = refused(connection.plugin("fastmcp", "die", {"words": "famous last words"}), "failed", "plugin_failed")
+        death = connection.plugin("fastmcp", "die", {"words": "famous last words"})
+        message = refused(death, "failed", "plugin_failed")
         self.assertIn("famous last words", message)
         self.assertIn("7", message)
         second = retried(connection, "fastmcp", "process")
@@ -440,8 +441,8 @@ def check_progress(test, connection, name):
     asked = connection.start("plugins.call", call, stream=True)
     completed(connection.wait(asked))
     events = connection.events.pop(asked)
-    test.assertEqual([event["event"] for event in events], ["progress"] * 3)
-    test.assertEqual([(event["seq"], event["progress"], event["total"]) for event in events], [(0, 1, 3), (1, 2, 3), (2, 3, 3)])
+    told = [(event["event"], event["seq"], event["progress"], event["total"]) for event in events]
+    test.assertEqual(told, [("progress", seq, seq + 1, 3) for seq in range(3)])
     if name != "modern":
         test.assertEqual([event["message"] for event in events], ["at 1", "at 2", "at 3"])
     completed(connection.call("plugins.call", call))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
 import unittest
@@ -108,7 +109,7 @@ class Doors(unittest.IsolatedAsyncioTestCase):
             go.unlink(missing_ok=True)
             waiting = {"program": "sh", "args": ["-c", "until [ -e go ]; do sleep 0.01; done"]}
             slow = asyncio.create_task(session.call_tool("run_program", waiting))
-            reads = await asyncio.gather(*(session.call_tool("read_file", {"path": "text.txt"}) for _ in range(50)))
+            reads = await asyncio.gather(*(session.call_tool("read_file", {"path": "text.txt"}) for _ in range(20)))
             self.assertTrue(all(wire(read)["structuredContent"]["content"] == "one\ntwo \u00e9\n" for read in reads))
             go.touch()
             self.assertEqual(wire(await slow)["structuredContent"]["exit_code"], 0)
@@ -122,7 +123,7 @@ class Doors(unittest.IsolatedAsyncioTestCase):
             async def progress(progress, total, message):
                 told.append((progress, message))
 
-            script = "for n in 1 2 3 4 5 6; do echo line $n; sleep 0.5; done"
+            script = "for n in 1 2 3 4 5 6; do echo line $n; sleep 0.2; done"
             arguments = {"program": "sh", "args": ["-c", script]}
             result = wire(await session.call_tool("run_program", arguments, progress_callback=progress))
             self.assertEqual(result["structuredContent"]["stdout"].count("line"), 6)
@@ -135,7 +136,7 @@ class Doors(unittest.IsolatedAsyncioTestCase):
         async def check(session):
             marker = self.home.root / "marker"
             marker.unlink(missing_ok=True)
-            arguments = {"program": "sh", "args": ["-c", "echo started > marker; sleep 60 & sleep 60"]}
+            arguments = {"program": "sh", "args": ["-c", "sleep 60 & echo started > marker; wait"]}
             call = asyncio.create_task(session.call_tool("run_program", arguments))
             await asyncio.to_thread(wait_content, marker, "started\n")
             call.cancel()
@@ -149,10 +150,10 @@ class Doors(unittest.IsolatedAsyncioTestCase):
         async def check(session):
             marker = self.home.root / "marker"
             marker.unlink(missing_ok=True)
-            arguments = {"program": "sh", "args": ["-c", "echo started > marker; sleep 60 & sleep 60"]}
+            arguments = {"program": "sh", "args": ["-c", "sleep 60 & echo started > marker; wait"]}
             call = asyncio.create_task(session.call_tool("run_program", arguments))
             await asyncio.to_thread(wait_content, marker, "started\n")
-            self.assertEqual(len(self.home.children()), 3)
+            self.assertEqual(len(self.home.children()), 2)
             call.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await call
@@ -190,8 +191,8 @@ class Guard(unittest.TestCase):
 
     def status(self, **headers):
         """The status of a handshake with these headers beside the necessary ones."""
-        body = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
-        body += b'"clientInfo":{"name":"guard","version":"1"}}}'
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "guard", "version": "1"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode()
         necessary = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         request = urllib.request.Request(self.url, body, {**necessary, **headers})
         try:

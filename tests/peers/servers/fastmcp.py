@@ -65,7 +65,7 @@ def documents() -> list[EmbeddedResource | ResourceLink]:
     return [
         EmbeddedResource(
             type="resource",
-            resource=TextResourceContents(uri="memo://text", mimeType="text/plain", text="tab\there \u2014 caf\u00e9 \U0001f600"),
+            resource=TextResourceContents(uri="memo://text", mimeType="text/plain", text="tab\t\u2014 \U0001f600"),
         ),
         EmbeddedResource(
             type="resource",

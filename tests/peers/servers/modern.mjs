@@ -20,8 +20,8 @@ function peer() {
   server.registerTool("count", { inputSchema: z.object({ to: z.number().int() }) }, async ({ to }, context) => {
     const progressToken = context.mcpReq._meta?.progressToken;
     for (let progress = 1; progress <= to; progress++) {
-      if (progressToken !== undefined)
-        await context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total: to } });
+      const params = { progressToken, progress, total: to };
+      if (progressToken !== undefined) await context.mcpReq.notify({ method: "notifications/progress", params });
       await sleep(10);
     }
     return text(`counted to ${to}`);
