@@ -11,9 +11,22 @@ import urllib.request
 
 from axlr import BIN, Home, wait_content
 from client import MODES, ProtocolError, connect, on_http, on_stdio, types, wire
+from peer import Direct, peers
 
 TOOLS = {"read_file", "write_file", "edit_file", "run_program", "search_text", "list_files"}
 READING = {"read_file", "search_text", "list_files"}
+
+
+async def checked(door, check):
+    """Runs a check on a session. What it raises is raised behind the door: the SDK would wrap it in groups."""
+    trouble = None
+    async with door as session:
+        try:
+            await check(session)
+        except Exception as error:
+            trouble = error
+    if trouble:
+        raise trouble
 
 
 class Doors(unittest.IsolatedAsyncioTestCase):
@@ -43,8 +56,7 @@ class Doors(unittest.IsolatedAsyncioTestCase):
         """Runs a check at every door, and sees that nothing of it stays."""
         for name, door in self.doors():
             with self.subTest(door=name):
-                async with door() as session:
-                    await check(session)
+                await checked(door(), check)
                 self.home.wait_childless(2)
                 self.home.wait_childless(2, "PEER_SERVER")
 
@@ -180,6 +192,69 @@ class Doors(unittest.IsolatedAsyncioTestCase):
         async with connect(self.stdio(), "legacy", list_roots_callback=roots) as session:
             result = wire(await session.call_tool("read_file", {"path": "deep.txt"}))
             self.assertEqual(result["structuredContent"]["content"], "deep")
+
+
+class Plugins(unittest.IsolatedAsyncioTestCase):
+    """The tools of plugins, handed on to a client: two foreign ends with axlr between them."""
+
+    def setUp(self):
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
+        self.home = self.enterContext(Home())
+        everything = peers(self.home.root)["everything"]
+        self.direct = self.enterContext(Direct(everything))
+        self.flags = self.home.manifest("everything", everything.command[0], everything.command[1:])
+
+    async def each(self, check):
+        url, token = self.home.http("--mcp-with-plugins", *self.flags)
+        command = [BIN / "axlr", "mcp", "--root", self.home.root, "--with-plugins", *self.flags]
+        for mode in MODES:
+            for door, transport in (("stdio", on_stdio(command, {})), ("http", on_http(url, token))):
+                with self.subTest(door=door, mode=mode):
+                    await checked(connect(transport, mode), check)
+
+    async def test_they_are_described_as_the_plugin_does(self):
+        async def check(session):
+            tools = {tool["name"]: tool for tool in wire(await session.list_tools())["tools"]}
+            theirs = self.direct.tools()
+            self.assertEqual(set(tools), TOOLS | {f"everything__{tool['name']}" for tool in theirs})
+            for tool in theirs:
+                ours = tools[f"everything__{tool['name']}"]
+                for member in ("description", "inputSchema", "outputSchema"):
+                    self.assertEqual(ours.get(member), tool.get(member))
+
+        await self.each(check)
+
+    async def test_results_are_those_of_the_plugin(self):
+        async def check(session):
+            for tool, arguments in [
+                ("echo", {"message": "\u00e9"}),
+                ("get-tiny-image", {}),
+                ("get-resource-links", {"count": 1}),
+                ("get-structured-content", {"location": "Chicago"}),
+                ("get-sum", {"a": "not a number"}),
+            ]:
+                result = wire(await session.call_tool(f"everything__{tool}", arguments))
+                expected = self.direct.call(tool, arguments)
+                self.assertEqual(result["content"], expected["content"])
+                self.assertEqual(result.get("structuredContent"), expected.get("structuredContent"))
+                self.assertEqual(result.get("isError", False), expected.get("isError", False))
+
+        await self.each(check)
+
+    async def test_progress_is_handed_on(self):
+        async def check(session):
+            told = []
+
+            async def progress(progress, total, _):
+                told.append((progress, total))
+
+            arguments = {"duration": 1.2, "steps": 6}
+            await session.call_tool("everything__trigger-long-running-operation", arguments, progress_callback=progress)
+            # Not every step: progress is told twice a second at most.
+            self.assertTrue(told)
+            self.assertEqual(told, [(step, 6) for step in range(1, 7) if (step, 6) in told])
+
+        await self.each(check)
 
 
 class Guard(unittest.TestCase):
