@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::*;
 use crate::capacity::Capacity;
 use crate::listen::http::{Admission, Endpoint};
-use crate::runtime::{Config, Containment, Durability};
+use crate::runtime::{Config, Containment, Durability, PluginSetup};
 
 const SHORT: Duration = Duration::from_millis(150);
 const LONG: Duration = Duration::from_secs(60);
@@ -17,6 +17,7 @@ async fn serve(bounds: Bounds) -> (Runtime, SocketAddr) {
     let config = Config {
         roots: Vec::new(),
         env: BTreeMap::new(),
+        plugins: PluginSetup::default(),
         durability: Durability::Synced,
         drain: Duration::ZERO,
         containment: Arc::new(Containment::group()),
