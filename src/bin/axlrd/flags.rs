@@ -73,7 +73,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// What to log on stderr: a level, or target=level pairs [default: $AXLR_LOG, else info].
+    /// What to log on stderr: a level, or target=level pairs [default: $AXLR_LOG, else info,rmcp=warn].
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
 
@@ -198,7 +198,7 @@ impl Flags {
                 Some(DurabilityFlag::Synced) | None => Durability::Synced,
             },
             drain,
-            log: log.or(file.log).unwrap_or_else(|| "info".to_owned()),
+            log: log.or(file.log).unwrap_or_else(|| "info,rmcp=warn".to_owned()),
             log_format: self.log_format.or(file.log_format).unwrap_or_default(),
         })
     }
