@@ -377,7 +377,11 @@ impl StreamableHttpClient for Http {
         if let Some(last_event) = &last_event {
             request = request.header(LAST_EVENT, last_event);
         }
-        let response = request.send().await.map_err(|error| Fault::Client(self.broke(error)))?;
+        let response = request.send().await.map_err(|error| {
+            // What the SDK takes for good: a server that is gone does not come back with our answers.
+            tracing::debug!(plugin = self.0.tap.log.id(), "no stream: {}", self.broke(error));
+            Fault::ServerDoesNotSupportSse
+        })?;
         let is_stream = media_type(&response) == "text/event-stream";
         match response.status() {
             status if status.is_success() && is_stream => {
