@@ -217,5 +217,5 @@ pub const PLUGIN_REOPEN_PAUSE_MIN: Duration = Duration::from_secs(1);
 /// … up to this, which is also the longest that a server may ask for.
 pub const PLUGIN_REOPEN_PAUSE_MAX: Duration = Duration::from_secs(30);
 
-/// The shortest pause that a server may ask for.
-pub const PLUGIN_RETRY_MIN: Duration = Duration::from_millis(50);
+/// How often a stream of an HTTP server's is taken up again in vain, before it is given up.
+pub const PLUGIN_REOPENS_MAX: usize = 5;

@@ -287,7 +287,7 @@ async fn call_plugin(session: ActorRef<PluginSessionMsg>, call: PluginCall, mut 
             return Ok(None);
         };
         let events = job.events.take();
-        session.call(&call, deadline, &job.cancel, events).await.map(Some)
+        session.call(call, deadline, &job.cancel, events).await.map(Some)
     };
     match outcome.await.transpose() {
         Some(outcome) => answer(job, outcome.map(Output::PluginsCall).map_err(failure)),

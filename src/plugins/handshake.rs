@@ -2,122 +2,120 @@
 //!
 //! Source: MCP 2025-11-25, Lifecycle; MCP 2026-07-28, Versioning and Compatibility.
 
-use serde::Deserialize;
-use serde_json::json;
-use serde_json::value::RawValue;
+use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, ProtocolVersion};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, serve_client_with_lifecycle,
+};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::transport::{DynamicTransportError, Transport};
 
-use super::rpc::{self, Trouble};
-use super::transport::{Ask, Client, Era, MODERN_VERSION, Transport};
+use super::rpc::Trouble;
 use crate::tools::quoted;
 
-/// Revisions that begin with `initialize`, the one that is asked for first.
-const LEGACY_VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// A session as the SDK runs it.
+pub(super) type Service = RunningService<RoleClient, ClientConfig>;
 
 /// What was settled.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Agreed {
-    pub(super) era: Era,
-    pub(super) version: String,
+    pub(super) version: ProtocolVersion,
     /// Whether the server announced tools at all.
     pub(super) has_tools: bool,
     /// Whether it tells when its tools change.
     pub(super) tells_of_changes: bool,
 }
 
-#[derive(Deserialize)]
-struct Initialized {
-    #[serde(rename = "protocolVersion")]
-    version: String,
-    #[serde(default)]
-    capabilities: Capabilities,
-}
-
-#[derive(Deserialize)]
-struct Discovered {
-    #[serde(rename = "supportedVersions")]
-    versions: Vec<String>,
-    #[serde(default)]
-    capabilities: Capabilities,
-}
-
-#[derive(Default, Deserialize)]
-struct Capabilities {
-    tools: Option<ToolsCapability>,
-}
-
-#[derive(Default, Deserialize)]
-struct ToolsCapability {
-    #[serde(rename = "listChanged")]
-    list_changed: Option<bool>,
+impl Agreed {
+    /// Whether every request says who asks, and in which revision.
+    pub(super) fn is_modern(&self) -> bool {
+        !self.version.has_initialize()
+    }
 }
 
 /// Begins a session. Only a server that refuses `initialize` is asked what else it speaks.
 ///
 /// # Errors
 /// The server speaks no revision that we do, or says nothing that can be understood.
-pub(super) async fn shake_hands(transport: &Transport) -> Result<Agreed, Trouble> {
-    let params = json!({
-        "protocolVersion": LEGACY_VERSIONS[0],
-        "capabilities": {},
-        "clientInfo": Client::default(),
-    });
-    let agreed = match transport.request(Ask::new("initialize", &params, Era::Legacy)).await {
-        Ok(result) => initialized(&result)?,
-        Err(refused @ Trouble::Refused { .. }) => {
-            let agreed = discover(transport).await.map_err(|trouble| both(&refused, trouble))?;
-            transport.agreed(&agreed.version, agreed.era);
-            return Ok(agreed);
+pub(super) async fn shake_hands<T: Transport<RoleClient> + 'static>(
+    connect: impl Fn() -> T,
+) -> Result<(Service, Agreed), Trouble>
+where
+    T::Error: Sync,
+{
+    let first = serve_client_with_lifecycle(ourselves(), connect(), ClientLifecycleMode::Initialize).await;
+    let service = match first {
+        Ok(service) => service,
+        Err(ClientInitializeError::JsonRpcError(refused)) => {
+            let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+            let modern = ClientLifecycleMode::Discover { preferred_versions };
+            let second = serve_client_with_lifecycle(ourselves(), connect(), modern).await;
+            second.map_err(|error| {
+                let (code, refused) = (refused.code.0, super::rpc::shown(&refused.message));
+                let then = trouble(error);
+                Trouble::broken(format!(
+                    "it answered initialize with error {code}: {refused}; asked for the later revision, {then}"
+                ))
+            })?
         }
-        Err(trouble) => return Err(trouble),
+        Err(error) => return Err(trouble(error)),
     };
-    transport.agreed(&agreed.version, agreed.era);
-    transport.notify(rpc::notification("notifications/initialized", &json!({}))).await;
-    Ok(agreed)
+    let agreed = agreed(&service)?;
+    Ok((service, agreed))
 }
 
-async fn discover(transport: &Transport) -> Result<Agreed, Trouble> {
-    let result = transport.request(Ask::new("server/discover", &json!({}), Era::Modern)).await?;
-    let Discovered { versions, capabilities } = read(&result, "server/discover")?;
-    if !versions.iter().any(|version| version == MODERN_VERSION) {
-        return Err(unknown(&versions.join(", ")));
+/// What we tell a server about us: that there is nothing to ask us for.
+fn ourselves() -> ClientConfig {
+    let client = Implementation::new("axlr", env!("CARGO_PKG_VERSION"));
+    ClientConfig::new(ClientCapabilities::default(), client)
+        .with_protocol_version(ProtocolVersion::V_2025_11_25)
+}
+
+fn agreed(service: &Service) -> Result<Agreed, Trouble> {
+    let Some(server) = service.peer_info() else {
+        return Err(Trouble::Protocol("it did not say what it speaks".to_owned()));
+    };
+    let version = server.protocol_version.clone();
+    if !ProtocolVersion::KNOWN_VERSIONS.contains(&version) {
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>();
+        let (version, known) = (quoted(version.as_str()), known.join(", "));
+        return Err(Trouble::Protocol(format!("it speaks the protocol version {version}, and axlr {known}")));
     }
-    Ok(agreed(Era::Modern, MODERN_VERSION.to_owned(), capabilities))
+    let tools = server.capabilities.tools.as_ref();
+    let tells_of_changes = tools.and_then(|tools| tools.list_changed).unwrap_or(false);
+    Ok(Agreed { version, has_tools: tools.is_some(), tells_of_changes })
 }
 
-fn initialized(result: &RawValue) -> Result<Agreed, Trouble> {
-    let Initialized { version, capabilities } = read(result, "initialize")?;
-    if LEGACY_VERSIONS.contains(&version.as_str()) {
-        return Ok(agreed(Era::Legacy, version, capabilities));
+fn trouble(error: ClientInitializeError) -> Trouble {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => transport_trouble(&error),
+        ClientInitializeError::JsonRpcError(error) => {
+            Trouble::Refused { code: error.code.0.into(), message: super::rpc::shown(&error.message) }
+        }
+        // The connection's own reason is better, where there is one.
+        ClientInitializeError::ConnectionClosed(_) => {
+            Trouble::broken("its connection ended in the handshake")
+        }
+        ClientInitializeError::ExpectedInitResult(_) | ClientInitializeError::ExpectedInitResponse(_) => {
+            Trouble::Protocol("its answer to the handshake is not understood".to_owned())
+        }
+        other => Trouble::broken(super::rpc::shown(&other.to_string())),
     }
-    // It shook hands all the same; what it asks of its requests is what that revision asks.
-    if version == MODERN_VERSION {
-        return Ok(agreed(Era::Modern, version, capabilities));
+}
+
+/// What a transport of ours reported through the SDK.
+pub(super) fn transport_trouble(error: &DynamicTransportError) -> Trouble {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.error.as_ref());
+    while let Some(error) = cause {
+        if let Some(trouble) = error.downcast_ref::<Trouble>() {
+            return trouble.clone();
+        }
+        // The SDK's own error does not name ours as its cause.
+        if let Some(StreamableHttpError::Client(trouble)) =
+            error.downcast_ref::<StreamableHttpError<Trouble>>()
+        {
+            return trouble.clone();
+        }
+        cause = error.source();
     }
-    Err(unknown(&version))
+    Trouble::broken(super::rpc::shown(&error.error.to_string()))
 }
-
-fn agreed(era: Era, version: String, capabilities: Capabilities) -> Agreed {
-    let tells_of_changes = capabilities.tools.as_ref().and_then(|tools| tools.list_changed).unwrap_or(false);
-    Agreed { era, version, has_tools: capabilities.tools.is_some(), tells_of_changes }
-}
-
-fn read<'r, T: Deserialize<'r>>(result: &'r RawValue, method: &str) -> Result<T, Trouble> {
-    rpc::object(result)
-        .map_err(|error| Trouble::Protocol(format!("its answer to {method} is not understood: {error}")))
-}
-
-fn unknown(versions: &str) -> Trouble {
-    let known = LEGACY_VERSIONS.join(", ");
-    let versions = quoted(versions);
-    Trouble::Protocol(format!(
-        "it speaks the protocol version {versions}, and axlr {MODERN_VERSION}, {known}"
-    ))
-}
-
-/// A server that refuses the one and fails at the other is told by both.
-fn both(refused: &Trouble, then: Trouble) -> Trouble {
-    Trouble::broken(format!("{refused}; asked for the later revision, {then}"))
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,175 +1,444 @@
-//! A server at an address: Streamable HTTP.
+//! A server at an address: the HTTP client that the SDK's transport speaks through.
 //!
-//! Each message is a POST of its own, sent once. The answer is a JSON body or a stream of events; what is on a stream
-//! goes to the exchange as if it had come over a pipe. A connection belongs to one request and is closed with it, which
-//! in the revision 2026-07-28 is how a request is cancelled.
+//! The transport keeps sessions, headers of the protocol, streams and their resumption. Here is what must be certain: a
+//! message is posted once, secrets reach one origin only, bodies are bounded, and results go through the tap.
 
 mod client;
-mod line;
-pub(super) mod param_headers;
-mod sse;
+mod events;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use reqwest::Url;
-use serde::Serialize;
-use tokio::sync::mpsc;
+use axlr_protocol::limits;
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+    StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::Sse;
+use tokio::sync::Semaphore;
 
-use self::line::Line;
-use super::exchange::Exchange;
-use super::home::Home;
-use super::rpc::{self, Reply, Trouble};
+use self::client::words;
+use super::rpc::{self, Incoming, Outcome, Trouble};
 use super::setup::Plugin;
-use super::transport::{Ask, Era};
-use crate::cancel::Cancel;
+use super::tap::{Heard, Tap};
 use crate::capacity::{
-    PLUGIN_ANSWERS_WAITING, PLUGIN_GOODBYE_MAX, PLUGIN_REOPEN_PAUSE_MAX, PLUGIN_REOPEN_PAUSE_MIN,
-    PLUGIN_RETRY_MIN,
+    PLUGIN_ANSWERS_WAITING, PLUGIN_GOODBYE_MAX, PLUGIN_REDIRECTS_MAX, PLUGIN_REOPEN_PAUSE_MAX,
+    PLUGIN_REOPEN_PAUSE_MIN, PLUGIN_REOPENS_MAX,
 };
 
-/// A connection to a server, which is none between requests. Dropped, it is closed.
-pub(super) struct Http {
-    line: Arc<Line>,
-    /// Small messages that nobody waits for: answers to the server, and words that a call was given up.
-    asides: mpsc::Sender<String>,
-    closing: Cancel,
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Refusals that say nothing about our session.
+const KEEPS_THE_SESSION: [StatusCode; 3] =
+    [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
+
+/// Most of a body that explains a failure.
+const EXPLANATION_MAX_BYTES: usize = 64 * 1024;
+
+/// One server at an address. Clones speak to the same one.
+#[derive(Clone)]
+pub(super) struct Http(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    /// The plugin's own, on every request.
+    headers: HeaderMap,
+    tap: Arc<Tap>,
+    /// Where the server is; a redirect within its origin may have moved it.
+    url: Mutex<Url>,
+    /// The session and the headers of the last request, for answers to the server.
+    last: Mutex<(Option<Arc<str>>, Headers)>,
+    /// Places for such answers.
+    answers: Arc<Semaphore>,
 }
+
+type Fault = StreamableHttpError<Trouble>;
+type EventStream = BoxStream<'static, Result<Sse, SseError>>;
+type Headers = HashMap<HeaderName, HeaderValue>;
 
 impl Http {
     /// Makes ready; nothing is sent yet.
     ///
     /// # Errors
     /// There is no TLS here.
-    pub(super) fn open(
-        plugin: &Plugin,
-        url: &Url,
-        home: &Home,
-        exchange: Arc<Exchange>,
-    ) -> Result<Self, Trouble> {
-        let (asides, waiting) = mpsc::channel(PLUGIN_ANSWERS_WAITING);
+    pub(super) fn new(plugin: &Plugin, url: &Url, tap: Arc<Tap>) -> Result<Self, Trouble> {
         let client = client::client()?;
-        let line = Arc::new(Line::new(client, url.clone(), plugin.headers(), exchange, asides.clone()));
-        let closing = Cancel::new();
-        let counted = home.running.enter();
-        let clerk = Clerk { line: line.clone(), waiting, closing: closing.clone() };
-        tokio::spawn(async move {
-            clerk.work().await;
-            drop(counted);
-        });
-        Ok(Self { line, asides, closing })
+        Ok(Self(Arc::new(Inner {
+            client,
+            headers: plugin.headers(),
+            tap,
+            url: Mutex::new(url.clone()),
+            last: Mutex::default(),
+            answers: Arc::new(Semaphore::new(PLUGIN_ANSWERS_WAITING)),
+        })))
     }
 
-    /// Sends a request, once, and waits for its answer.
-    pub(super) async fn request<P: Serialize + Sync>(&self, ask: Ask<'_, P>) -> Reply {
-        let exchange = &self.line.exchange;
-        let mut waiting = exchange.expect(ask.method, ask.progress.clone())?;
-        let text = rpc::request(waiting.id, ask.method, &ask.params(waiting.id))?;
-        let is_told = ask.is_cancellable() && ask.era == Era::Legacy;
-        let mut courtesy = Courtesy { asides: &self.asides, id: is_told.then_some(waiting.id) };
-        let trouble = tokio::select! {
-            biased;
-            reply = &mut waiting.reply => {
-                courtesy.id = None;
-                return reply.unwrap_or_else(|_| Err(self.lost()));
-            }
-            trouble = self.line.carry(&ask, text) => trouble,
+    /// The SDK's transport over this client. A session that has ended is not begun anew there: it would send again what
+    /// was under way.
+    pub(super) fn transport(&self) -> impl Transport<RoleClient> + use<> {
+        let mut retries = ExponentialBackoff::default();
+        retries.max_times = Some(PLUGIN_REOPENS_MAX);
+        retries.base_duration = PLUGIN_REOPEN_PAUSE_MIN;
+        retries.max_delay = Some(PLUGIN_REOPEN_PAUSE_MAX);
+        let address = self.url().as_str().to_owned();
+        let mut config = StreamableHttpClientTransportConfig::with_uri(address)
+            .max_concurrent_requests(limits::RUNNING_MAX)
+            .control_request_timeout(PLUGIN_GOODBYE_MAX)
+            .max_sse_event_size(limits::PLUGIN_MESSAGE_MAX_BYTES)
+            .reinit_on_expired_session(false);
+        config.retry_config = Arc::new(retries);
+        StreamableHttpClientTransport::with_client(self.clone(), config)
+    }
+
+    fn url(&self) -> MutexGuard<'_, Url> {
+        self.0.url.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn last(&self) -> MutexGuard<'_, (Option<Arc<str>>, Headers)> {
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn request(&self, method: Method, url: Url, session: Option<&str>, headers: Headers) -> RequestBuilder {
+        let accepted = match method {
+            Method::GET => "text/event-stream",
+            _ => "application/json, text/event-stream",
         };
-        courtesy.id = None;
-        // The answer may have been the last on its stream.
-        waiting.reply.try_recv().unwrap_or(Err(trouble))
+        let request = self.0.client.request(method, url).header(ACCEPT, accepted);
+        let mut all: HeaderMap = headers.into_iter().collect();
+        all.extend(self.0.headers.clone());
+        if let Some(Ok(mut session)) = session.map(HeaderValue::try_from) {
+            // Whoever knows it speaks in our name.
+            session.set_sensitive(true);
+            all.insert(SESSION, session);
+        }
+        request.headers(all)
     }
 
-    /// Sends a notification. That it was not taken is no fault of ours.
-    pub(super) async fn notify(&self, text: String) {
-        self.line.post_aside(text).await;
-    }
-
-    /// The handshake is over.
-    pub(super) fn agreed(&self, version: &str, era: Era) {
-        self.line.agreed(version, era);
-    }
-
-    /// Opens the stream on which an older server says what no request asked for, and keeps it open.
-    pub(super) fn listen(&self) {
-        let (line, closing) = (self.line.clone(), self.closing.clone());
-        let listening = async move {
-            let mut pause = PLUGIN_REOPEN_PAUSE_MIN;
-            while let Some(wanted) = line.listen().await {
-                tokio::time::sleep(wanted.map_or(pause, bounded)).await;
-                pause = (pause * 2).min(PLUGIN_REOPEN_PAUSE_MAX);
+    /// Posts a message, once; only the handshake follows a redirect, and only within the origin.
+    async fn post(
+        &self,
+        text: String,
+        is_handshake: bool,
+        session: Option<&str>,
+        headers: Headers,
+    ) -> Result<Response, Trouble> {
+        let mut url = self.url().clone();
+        for _ in 0..=PLUGIN_REDIRECTS_MAX {
+            let request = self.request(Method::POST, url.clone(), session, headers.clone());
+            let request = request.header(CONTENT_TYPE, "application/json").body(text.clone());
+            let response = request.send().await.map_err(|error| self.broke(error))?;
+            if !response.status().is_redirection() {
+                *self.url() = url;
+                return Ok(response);
             }
+            url = redirected(&url, &response, is_handshake)?;
+        }
+        Err(Trouble::broken("it redirects again and again"))
+    }
+
+    /// What came of a message that was posted.
+    async fn received(
+        &self,
+        response: Response,
+        request: Option<RequestId>,
+        has_session: bool,
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        let status = response.status();
+        let session = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let Some(request) = request else {
+            // Nobody waits for an answer.
+            return match status.is_success() {
+                true => Ok(StreamableHttpPostResponse::Accepted),
+                false => {
+                    Err(Fault::Client(Trouble::broken(format!("it answered with HTTP status {status}"))))
+                }
+            };
         };
-        tokio::spawn(async move {
-            tokio::select! {
-                () = listening => {}
-                () = closing.cancelled() => {}
+        let kind = media_type(&response);
+        match (status, kind.as_str()) {
+            (StatusCode::NOT_FOUND, _) if has_session => {
+                self.0.tap.retire();
+                let words = "its HTTP session has ended (HTTP status 404); the next use begins a new one";
+                Err(Fault::Client(Trouble::broken(words)))
             }
+            (StatusCode::ACCEPTED | StatusCode::NO_CONTENT, _) => {
+                let words = "it took the request and answered nothing".to_owned();
+                Err(Fault::Client(Trouble::Protocol(words)))
+            }
+            (status, "text/event-stream") if status.is_success() => {
+                Ok(StreamableHttpPostResponse::Sse(self.tapped(response, None), session))
+            }
+            (status, "application/json") if status.is_success() => {
+                let body =
+                    self.read(response, limits::PLUGIN_MESSAGE_MAX_BYTES).await.map_err(Fault::Client)?;
+                let message = self.answer(&body, &request).map_err(Fault::Client)?;
+                Ok(StreamableHttpPostResponse::Json(message, session))
+            }
+            (status, _) if status.is_success() => {
+                let words = format!("it answered with the media type {kind:?}");
+                Err(Fault::Client(Trouble::Protocol(words)))
+            }
+            (status, _) => {
+                // 404 is what the protocol says of a session that the server has forgotten. Many say 400.
+                if status.is_client_error() && !KEEPS_THE_SESSION.contains(&status) && has_session {
+                    self.0.tap.retire();
+                }
+                match self.explain(response).await {
+                    Trouble::Refused { code, message } => {
+                        let code = ErrorCode(i32::try_from(code).unwrap_or(i32::MIN));
+                        let error = ErrorData::new(code, message, None);
+                        let message = ServerJsonRpcMessage::error(error, Some(request));
+                        Ok(StreamableHttpPostResponse::Json(message, session))
+                    }
+                    trouble => Err(Fault::Client(trouble)),
+                }
+            }
+        }
+    }
+
+    /// The answer in a body, which is the answer to this request.
+    fn answer(&self, body: &[u8], request: &RequestId) -> Result<ServerJsonRpcMessage, Trouble> {
+        match self.hear(body) {
+            Heard::Noise => Err(Trouble::Protocol("its answer is no JSON-RPC".to_owned())),
+            Heard::Nothing => Err(Trouble::Protocol("its answer is to another request".to_owned())),
+            Heard::Message(message) => match &*message {
+                JsonRpcMessage::Response(response) if response.id == *request => Ok(*message),
+                JsonRpcMessage::Error(error) if error.id.as_ref() == Some(request) => Ok(*message),
+                _ => Err(Trouble::Protocol("its answer is to another request".to_owned())),
+            },
+        }
+    }
+
+    /// The events of a stream, of which the SDK sees what concerns it.
+    fn tapped(&self, response: Response, hearing: Option<Hearing>) -> EventStream {
+        let http = self.clone();
+        let tapped = events::bounded(response).filter_map(move |event| {
+            let _hears_until_dropped = &hearing;
+            std::future::ready(http.passes(event).transpose())
+        });
+        tapped.boxed()
+    }
+
+    /// What the SDK sees of an event: the id and the pause of every one, and the message of some.
+    fn passes(&self, event: Result<Sse, SseError>) -> Result<Option<Sse>, SseError> {
+        let mut event = event.inspect_err(|error| {
+            if events::is_too_large(error) {
+                let most = limits::PLUGIN_MESSAGE_MAX_BYTES;
+                self.0.tap.end(Trouble::broken(format!("it sent a message of more than {most} bytes")));
+            }
+        })?;
+        let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
+        let data = event.data.take().filter(|data| is_message && !data.trim().is_empty());
+        if let Some(data) = data {
+            match self.hear(data.as_bytes()) {
+                Heard::Message(message) => event.data = serde_json::to_string(&message).ok(),
+                Heard::Nothing => {}
+                Heard::Noise => self.0.tap.log.note(format_args!("an event of its stream is no message")),
+            }
+        }
+        let says_something = event.data.is_some() || event.id.is_some() || event.retry.is_some();
+        Ok(says_something.then_some(event))
+    }
+
+    fn hear(&self, message: &[u8]) -> Heard {
+        self.0.tap.hear(message, &mut |answer| self.send_aside(answer))
+    }
+
+    /// Posts an answer to a question of the server's, beside everything else.
+    fn send_aside(&self, text: String) {
+        let Ok(place) = self.0.answers.clone().try_acquire_owned() else {
+            self.0.tap.log.note(format_args!("an answer to it was dropped: too many wait"));
+            return;
+        };
+        let http = self.clone();
+        tokio::spawn(async move {
+            let (session, headers) = http.last().clone();
+            let post = http.post(text, false, session.as_deref(), headers);
+            let _ = tokio::time::timeout(PLUGIN_GOODBYE_MAX, post).await;
+            drop(place);
         });
     }
 
-    /// Says goodbye.
-    pub(super) fn begin_close(&self) {
-        self.closing.cancel();
+    /// What became of a connection in the middle. The server may have become another one.
+    fn broke(&self, error: reqwest::Error) -> Trouble {
+        self.0.tap.retire();
+        if error.is_connect() {
+            let words = format!("it can't be connected to, so nothing was sent: {}", words(error));
+            return Trouble::Unsent(words.into());
+        }
+        Trouble::broken(format!("the connection to it broke: {}", words(error)))
     }
 
-    fn lost(&self) -> Trouble {
-        self.line.exchange.ended().unwrap_or(Trouble::Closed)
+    /// A whole body, if it is no larger than this.
+    async fn read(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
+        let mut body = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(|error| self.broke(error))? {
+            if body.len() + bytes.len() > most {
+                return Err(Trouble::Protocol(format!("it sent a message of more than {most} bytes")));
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok(body)
+    }
+
+    /// What a failure says: a JSON-RPC error, or a status.
+    async fn explain(&self, response: Response) -> Trouble {
+        let status = response.status();
+        let is_text = matches!(media_type(&response).as_str(), "application/json" | "text/plain" | "");
+        let body = self.read(response, EXPLANATION_MAX_BYTES).await.unwrap_or_default();
+        let error = match rpc::incoming(&body) {
+            Some(Incoming::Response { outcome: Outcome::Error { code, message, .. }, .. }) => {
+                Some((code, message))
+            }
+            // A server that rejects a request before it reads it knows no id.
+            Some(Incoming::Stray) => rpc::error_without_id(&body),
+            _ => None,
+        };
+        if let Some((code, message)) = error {
+            return Trouble::Refused { code, message };
+        }
+        let hint = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => " (does it need a header with a key?)",
+            _ => "",
+        };
+        let text = if is_text { rpc::shown(&String::from_utf8_lossy(&body)) } else { String::new() };
+        let colon = if text.is_empty() { "" } else { ": " };
+        Trouble::broken(format!("it answered with HTTP status {status}{hint}{colon}{text}"))
     }
 }
 
-impl Drop for Http {
-    fn drop(&mut self) {
-        self.begin_close();
+impl StreamableHttpClient for Http {
+    type Error = Trouble;
+
+    async fn post_message(
+        &self,
+        _: Arc<str>,
+        mut message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Fault> {
+        self.0.tap.outgoing(&mut message);
+        let (request, is_handshake) = match &message {
+            ClientJsonRpcMessage::Request(request) => {
+                let opens = matches!(
+                    request.request,
+                    ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
+                );
+                (Some(request.id.clone()), opens)
+            }
+            _ => (None, false),
+        };
+        if request.is_some() {
+            *self.last() = (session.clone(), headers.clone());
+        }
+        let text = serde_json::to_string(&message)?;
+        let response =
+            self.post(text, is_handshake, session.as_deref(), headers).await.map_err(Fault::Client)?;
+        self.received(response, request, session.is_some()).await
     }
-}
 
-/// A pause that a server asks for, as far as that is reasonable.
-fn bounded(pause: Duration) -> Duration {
-    pause.clamp(PLUGIN_RETRY_MIN, PLUGIN_REOPEN_PAUSE_MAX)
-}
+    async fn delete_session(
+        &self,
+        _: Arc<str>,
+        session: Arc<str>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Fault> {
+        let url = self.url().clone();
+        let request = self.request(Method::DELETE, url, Some(&session), headers).send();
+        // A goodbye that is not heard harms nobody.
+        let _ = tokio::time::timeout(PLUGIN_GOODBYE_MAX, request).await;
+        Ok(())
+    }
 
-/// Tells the server when a request is given up.
-struct Courtesy<'s> {
-    asides: &'s mpsc::Sender<String>,
-    id: Option<u64>,
-}
-
-impl Drop for Courtesy<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            // Without room the server works for nobody, which harms nobody.
-            let _ = self.asides.try_send(rpc::cancelled(id));
+    async fn get_stream(
+        &self,
+        _: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        _: Option<String>,
+        headers: Headers,
+    ) -> Result<EventStream, Fault> {
+        let url = self.url().clone();
+        let mut request = self.request(Method::GET, url, session.as_deref(), headers);
+        if let Some(last_event) = &last_event {
+            request = request.header(LAST_EVENT, last_event);
+        }
+        let response = request.send().await.map_err(|error| {
+            // What the SDK takes for good: a server that is gone does not come back with our answers.
+            tracing::debug!(plugin = self.0.tap.log.id(), "no stream: {}", self.broke(error));
+            Fault::ServerDoesNotSupportSse
+        })?;
+        let is_stream = media_type(&response) == "text/event-stream";
+        match response.status() {
+            status if status.is_success() && is_stream => {
+                // The stream of what no request asked for. One that is taken up again cannot be told from an answer.
+                let hearing = last_event.is_none().then(|| Hearing::begin(self.0.tap.clone()));
+                Ok(self.tapped(response, hearing))
+            }
+            status if status.is_server_error() => {
+                Err(Fault::Client(Trouble::broken(format!("it answered with HTTP status {status}"))))
+            }
+            _ => Err(Fault::ServerDoesNotSupportSse),
         }
     }
 }
 
-/// Sends what nobody waits for, one after the other, and says goodbye.
-struct Clerk {
-    line: Arc<Line>,
-    waiting: mpsc::Receiver<String>,
-    closing: Cancel,
+/// For as long as it lives, changes of the tools are heard.
+struct Hearing(Arc<Tap>);
+
+impl Hearing {
+    fn begin(tap: Arc<Tap>) -> Self {
+        tap.hear_changes(true);
+        Self(tap)
+    }
 }
 
-impl Clerk {
-    async fn work(mut self) {
-        loop {
-            tokio::select! {
-                biased;
-                () = self.closing.cancelled() => break,
-                text = self.waiting.recv() => match text {
-                    Some(text) => self.line.post_aside(text).await,
-                    None => break,
-                },
-            }
-        }
-        self.line.exchange.end(Trouble::Closed);
-        let goodbye = async {
-            while let Ok(text) = self.waiting.try_recv() {
-                self.line.post_aside(text).await;
-            }
-            self.line.delete().await;
-        };
-        let _ = tokio::time::timeout(PLUGIN_GOODBYE_MAX, goodbye).await;
+impl Drop for Hearing {
+    fn drop(&mut self) {
+        self.0.hear_changes(false);
     }
+}
+
+fn redirected(url: &Url, response: &Response, is_handshake: bool) -> Result<Url, Trouble> {
+    let status = response.status();
+    let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
+    let Some(target) = target.and_then(|target| url.join(target).ok()) else {
+        return Err(Trouble::broken(format!(
+            "it answered with a redirect to nowhere (HTTP status {status})"
+        )));
+    };
+    if target.origin() != url.origin() {
+        let origin = target.origin().ascii_serialization();
+        return Err(Trouble::broken(format!(
+            "it redirects to another origin, {origin}, which is not followed"
+        )));
+    }
+    let keeps_the_method = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    if !is_handshake || !keeps_the_method {
+        let path = target.path();
+        let reason = format!("it redirects to {path} (HTTP status {status}), which is not followed");
+        return Err(Trouble::broken(reason));
+    }
+    Ok(target)
+}
+
+/// The media type without its parameters, in small letters.
+fn media_type(response: &Response) -> String {
+    let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = value.unwrap_or_default().split(';').next().unwrap_or_default();
+    kind.trim().to_ascii_lowercase()
 }

@@ -3,16 +3,13 @@
 //! - A [`manifest`] names the server and the tools that may be called; [`setup`] adds the secrets.
 //! - A [`session`] begins with a [`handshake`], lists the [`tools`] and calls them. Whatever becomes of a call, it is
 //!   sent once.
-//! - The [`exchange`] knows who waits for which answer. The two ways to a server, [`stdio`] and [`http`], hand it what
-//!   they hear and never wait for anybody, so that a slow call holds no other up.
-//!
-//! The messages are read and written here, and not through the client of `rmcp`, for four reasons. It reads results into
-//! its own types, and what those do not know is lost; here a content block is what the server sent. It starts a task
-//! and logs the whole text for every notification, so that a server can flood both. It asks for progress with every
-//! request. And after an HTTP session has ended it sends again what was under way, which for a call means twice.
+//! - The SDK (`rmcp`) runs the session: the lifecycle, ids, cancellation, subscriptions, and over HTTP sessions, headers
+//!   and streams. It speaks through transports of ours: [`stdio`] on a process that is contained as an exec is, and
+//!   [`http`] on a client that posts a message once and follows nobody.
+//! - Both hand every message of a server to the [`tap`] first. There a result is kept as the server wrote it, and what
+//!   nobody waits for ends.
 
 mod arguments;
-mod exchange;
 mod fault;
 mod handshake;
 mod home;
@@ -24,8 +21,8 @@ mod rpc;
 mod session;
 mod setup;
 mod stdio;
+mod tap;
 mod tools;
-mod transport;
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
-//! JSON-RPC 2.0 as MCP speaks it. Results stay as the server wrote them until somebody knows what they mean.
+//! The envelope of JSON-RPC 2.0, read without a look into results, and what can go wrong with a request.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use axlr_protocol::limits;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The error of a server that does not know a method.
@@ -14,10 +15,8 @@ pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Trouble {
     /// The server answered with an error.
-    #[error("it answered {method} with error {code}: {message}")]
+    #[error("it answered with error {code}: {message}")]
     Refused {
-        /// What was asked.
-        method: &'static str,
         /// The number.
         code: i64,
         /// The server's words, fit to be shown.
@@ -43,15 +42,12 @@ impl Trouble {
     }
 }
 
-/// What came for a request: the result's own text, or trouble.
-pub(super) type Reply = Result<Box<RawValue>, Trouble>;
-
 /// A message of a server.
 #[derive(Debug)]
 pub(super) enum Incoming<'t> {
     /// To one of our requests.
     Response {
-        id: u64,
+        id: i64,
         outcome: Outcome<'t>,
     },
     /// A request of the server's own. The id goes back as it came.
@@ -73,6 +69,7 @@ pub(super) enum Outcome<'t> {
     Error {
         code: i64,
         message: String,
+        data: Option<Value>,
     },
     /// Neither a result nor an error that can be read.
     Neither,
@@ -99,6 +96,7 @@ struct ErrorObject {
     code: i64,
     #[serde(default)]
     message: String,
+    data: Option<Value>,
 }
 
 /// Reads one message; `None` when the text is none.
@@ -123,13 +121,8 @@ pub(super) fn incoming(text: &[u8]) -> Option<Incoming<'_>> {
     }
 }
 
-/// The messages of a batch, which the revision 2025-03-26 has; `None` when the text is no list.
-pub(super) fn batch(text: &[u8]) -> Option<Vec<&RawValue>> {
-    text.trim_ascii_start().starts_with(b"[").then(|| serde_json::from_slice(text).ok()).flatten()
-}
-
 /// Our ids are numbers. Some servers send them back as text.
-fn number(id: &RawValue) -> Option<u64> {
+fn number(id: &RawValue) -> Option<i64> {
     id.get().trim_matches('"').parse().ok()
 }
 
@@ -137,7 +130,9 @@ fn outcome<'t>(result: Option<&'t RawValue>, error: Option<&'t RawValue>) -> Out
     match (result, error) {
         (Some(result), _) => Outcome::Result(result),
         (None, Some(error)) => match object::<ErrorObject>(error) {
-            Ok(ErrorObject { code, message }) => Outcome::Error { code, message: shown(&message) },
+            Ok(ErrorObject { code, message, data }) => {
+                Outcome::Error { code, message: shown(&message), data }
+            }
             Err(_) => Outcome::Neither,
         },
         (None, None) => Outcome::Neither,
@@ -156,7 +151,7 @@ pub(super) fn object<'t, T: Deserialize<'t>>(text: &'t RawValue) -> serde_json::
 pub(super) fn error_without_id(text: &[u8]) -> Option<(i64, String)> {
     let envelope: Envelope = serde_json::from_slice(text).ok()?;
     match outcome(None, envelope.error) {
-        Outcome::Error { code, message } => Some((code, message)),
+        Outcome::Error { code, message, .. } => Some((code, message)),
         _ => None,
     }
 }
@@ -176,30 +171,6 @@ pub(super) fn shown(text: &str) -> String {
         shown.push('…');
     }
     shown
-}
-
-/// Text of a request.
-pub(super) fn request(id: u64, method: &str, params: &impl Serialize) -> Result<String, Trouble> {
-    #[derive(Serialize)]
-    struct Request<'a, P> {
-        jsonrpc: &'static str,
-        id: u64,
-        method: &'a str,
-        params: &'a P,
-    }
-    serde_json::to_string(&Request { jsonrpc: "2.0", id, method, params })
-        .map_err(|error| Trouble::Protocol(format!("{method} can't be written: {error}")))
-}
-
-/// Text of a notification.
-pub(super) fn notification(method: &str, params: &serde_json::Value) -> String {
-    serde_json::json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
-}
-
-/// Text of the notification that a request is given up.
-pub(super) fn cancelled(id: u64) -> String {
-    let params = serde_json::json!({"requestId": id, "reason": "the caller gave it up"});
-    notification("notifications/cancelled", &params)
 }
 
 /// The answer to a request of a server: a ping is answered, and nothing else is offered.

@@ -1,8 +1,7 @@
-//! A server that speaks on its stdin and stdout, one message a line.
+//! A server that speaks on its stdin and stdout, one message a line: a transport of the SDK's.
 //!
-//! [`Stdio`] is held by those who call; [`life::Life`] is the task that owns the process, reads what it writes, and
-//! sees it off. Between them stands the [`outbox::Outbox`] of its stdin, which a caller that leaves halfway never
-//! leaves halfway.
+//! [`Pipe`] is what the SDK holds; [`life::Life`] is the task that owns the process, reads what it writes, and sees it
+//! off. Between them stands the [`outbox::Outbox`] of its stdin, in which a line is whole or not at all.
 
 mod frames;
 mod life;
@@ -10,27 +9,31 @@ mod outbox;
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use rmcp::RoleClient;
+use rmcp::model::ServerJsonRpcMessage;
+use rmcp::service::TxJsonRpcMessage;
+use rmcp::transport::Transport;
+use tokio::sync::{Mutex, mpsc};
 
 use self::life::Life;
 use self::outbox::Outbox;
-use super::exchange::Exchange;
 use super::home::Home;
-use super::rpc::{self, Reply, Trouble};
+use super::rpc::Trouble;
 use super::setup::Plugin;
-use super::transport::Ask;
+use super::tap::{Tap, Wanted};
 use crate::cancel::Cancel;
 use crate::process::{Command, Input};
 
-/// A running server. Dropped, it is closed.
-pub(super) struct Stdio {
-    exchange: Arc<Exchange>,
+/// The way to a running server. Clones lead to the same one.
+#[derive(Clone)]
+pub(super) struct Pipe {
+    tap: Arc<Tap>,
     outbox: Arc<Outbox>,
-    closing: Cancel,
+    incoming: Arc<Mutex<mpsc::UnboundedReceiver<ServerJsonRpcMessage>>>,
 }
 
-impl Stdio {
-    /// Starts the program.
+impl Pipe {
+    /// Starts the program. It is asked to end when `closing` says so.
     ///
     /// # Errors
     /// It could not be started.
@@ -39,7 +42,8 @@ impl Stdio {
         program: &str,
         arguments: &[String],
         home: &Home,
-        exchange: Arc<Exchange>,
+        tap: Arc<Tap>,
+        closing: Cancel,
     ) -> Result<Self, Trouble> {
         let directory = (home.directory)()
             .map_err(|error| Trouble::broken(format!("its working directory can't be opened: {error}")))?;
@@ -59,63 +63,58 @@ impl Stdio {
             Err(_) => return Err(Trouble::broken("its command could not be started")),
         };
         let outbox = Arc::new(Outbox::default());
-        let closing = Cancel::new();
-        let life = Life::new(child, exchange.clone(), outbox.clone(), closing.clone());
+        let (sender, incoming) = mpsc::unbounded_channel();
+        let life = Life::new(child, tap.clone(), outbox.clone(), sender, closing);
         let counted = home.running.enter();
         tokio::spawn(async move {
             life.live().await;
             drop(counted);
         });
-        Ok(Self { exchange, outbox, closing })
+        Ok(Self { tap, outbox, incoming: Arc::new(Mutex::new(incoming)) })
     }
+}
 
-    /// Sends a request and waits for its answer. Given up, the server is told.
-    pub(super) async fn request<P: Serialize + Sync>(&self, ask: Ask<'_, P>) -> Reply {
-        let mut waiting = self.exchange.expect(ask.method, ask.progress.clone())?;
-        let line = rpc::request(waiting.id, ask.method, &ask.params(waiting.id))? + "\n";
-        tokio::select! {
-            biased;
-            () = self.outbox.room() => {}
-            reply = &mut waiting.reply => return reply.unwrap_or_else(|_| Err(self.lost())),
+impl Transport<RoleClient> for Pipe {
+    type Error = Trouble;
+
+    fn send(
+        &mut self,
+        mut message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Trouble>> + Send + 'static {
+        let wanted = self.tap.outgoing(&mut message);
+        let line = serde_json::to_string(&message);
+        let outbox = self.outbox.clone();
+        async move {
+            let line =
+                line.map_err(|error| Trouble::Protocol(format!("a request can't be written: {error}")))?;
+            // What nobody waits for is small, and may be what makes room.
+            if wanted.is_some() {
+                tokio::select! {
+                    () = outbox.room() => {}
+                    () = given_up(&wanted) => return Err(Trouble::Closed),
+                }
+            }
+            if !Tap::is_given_up(wanted.as_ref()) {
+                outbox.push((line + "\n").as_bytes());
+            }
+            Ok(())
         }
-        self.outbox.push(line.as_bytes());
-        let mut courtesy = Courtesy { outbox: &self.outbox, id: ask.is_cancellable().then_some(waiting.id) };
-        let reply = (&mut waiting.reply).await;
-        courtesy.id = None;
-        reply.unwrap_or_else(|_| Err(self.lost()))
     }
 
-    /// Sends a notification.
-    pub(super) fn notify(&self, text: &str) {
-        self.outbox.push(format!("{text}\n").as_bytes());
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.incoming.lock().await.recv().await
     }
 
-    /// Asks the server to end.
-    pub(super) fn begin_close(&self) {
-        self.closing.cancel();
-    }
-
-    fn lost(&self) -> Trouble {
-        self.exchange.ended().unwrap_or(Trouble::Closed)
+    /// The process is not the SDK's to end: see [`life::Life`].
+    async fn close(&mut self) -> Result<(), Trouble> {
+        Ok(())
     }
 }
 
-impl Drop for Stdio {
-    fn drop(&mut self) {
-        self.begin_close();
-    }
-}
-
-/// Tells the server when a request is given up.
-struct Courtesy<'s> {
-    outbox: &'s Outbox,
-    id: Option<u64>,
-}
-
-impl Drop for Courtesy<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            self.outbox.push(format!("{}\n", rpc::cancelled(id)).as_bytes());
-        }
+/// Returns when a request that waits for room is wanted no more.
+async fn given_up(wanted: &Option<Wanted>) {
+    match wanted {
+        Some(wanted) => wanted.given_up().await,
+        None => std::future::pending().await,
     }
 }

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::http::param_headers::ParamHeaders;
 use super::log::Log;
 use super::manifest;
 use super::rpc::{self, Trouble};
@@ -23,7 +22,6 @@ pub(super) struct Tool {
     description: Option<String>,
     input_schema: Value,
     output_schema: Option<Value>,
-    pub(super) param_headers: ParamHeaders,
 }
 
 /// What a server advertised, and until when that may be believed.
@@ -46,8 +44,6 @@ pub(super) struct Listing {
     changes: u64,
     began: Instant,
     until: Option<Instant>,
-    /// Whether annotations for headers are obeyed, and tools with wrong ones left out.
-    with_headers: bool,
 }
 
 /// One page. What else a server puts there is not looked at.
@@ -65,7 +61,7 @@ struct Page {
 const LONGEST_TTL_SECONDS: f64 = 365.0 * 24.0 * 3_600.0;
 
 impl Listing {
-    pub(super) fn begin(changes: u64, with_headers: bool) -> Self {
+    pub(super) fn begin(changes: u64) -> Self {
         Self {
             tools: Vec::new(),
             names: HashSet::new(),
@@ -74,15 +70,20 @@ impl Listing {
             changes,
             began: Instant::now(),
             until: None,
-            with_headers,
         }
     }
 
-    /// Takes a page. `Some` is the cursor of the next one.
+    /// Takes a page. `Some` is the cursor of the next one. `known` names the tools that the SDK found fit to be used, if
+    /// it understood the page: over HTTP a tool whose annotations for headers are wrong must not be called.
     ///
     /// # Errors
     /// The page is none, its cursor was there before, or there are too many.
-    pub(super) fn page(&mut self, text: &RawValue, log: &Log) -> Result<Option<String>, Trouble> {
+    pub(super) fn page(
+        &mut self,
+        text: &RawValue,
+        known: Option<&HashSet<String>>,
+        log: &Log,
+    ) -> Result<Option<String>, Trouble> {
         let page: Page = rpc::object(text)
             .map_err(|error| Trouble::Protocol(format!("its list of tools is not understood: {error}")))?;
         self.pages += 1;
@@ -92,7 +93,7 @@ impl Listing {
             self.until = Some(self.until.map_or(until, |earlier| earlier.min(until)));
         }
         for Plain(tool) in page.tools {
-            self.take(tool, log);
+            self.take(tool, known, log);
         }
         let Some(cursor) = page.next_cursor else { return Ok(None) };
         if !self.cursors.insert(cursor.clone()) {
@@ -110,7 +111,7 @@ impl Listing {
         Listed { tools: self.tools.into(), changes: self.changes, began: self.began, until: self.until }
     }
 
-    fn take(&mut self, tool: Value, log: &Log) {
+    fn take(&mut self, tool: Value, known: Option<&HashSet<String>>, log: &Log) {
         let Value::Object(mut members) = tool else {
             log.note(format_args!("one of its tools is no object; it was left out"));
             return;
@@ -124,6 +125,10 @@ impl Listing {
                 return;
             }
         };
+        if known.is_some_and(|known| !known.contains(&name)) {
+            log.note(format_args!("its tool {name} was left out: its annotations for headers are wrong"));
+            return;
+        }
         if !self.names.insert(name.clone()) {
             log.note(format_args!("its tool {name} is there twice; the first one counts"));
             return;
@@ -132,20 +137,12 @@ impl Listing {
             log.note(format_args!("its tool {name} was left out: it has no input schema"));
             return;
         };
-        let param_headers = match ParamHeaders::of(&input_schema) {
-            Ok(param_headers) => param_headers,
-            Err(_) if !self.with_headers => ParamHeaders::default(),
-            Err(reason) => {
-                log.note(format_args!("its tool {name} was left out: {reason}"));
-                return;
-            }
-        };
         let description = match members.remove("description") {
             Some(Value::String(description)) => Some(description),
             _ => None,
         };
         let output_schema = members.remove("outputSchema").filter(|schema| !schema.is_null());
-        self.tools.push(Tool { name, description, input_schema, output_schema, param_headers });
+        self.tools.push(Tool { name, description, input_schema, output_schema });
     }
 }
 
@@ -160,9 +157,9 @@ impl Listed {
         self.began >= moment
     }
 
-    /// The place of a tool of that name.
-    pub(super) fn position(&self, name: &str) -> Option<usize> {
-        self.tools.iter().position(|tool| tool.name == name)
+    /// Whether there is a tool of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
     }
 }
 

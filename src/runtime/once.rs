@@ -89,7 +89,7 @@ fn run(once: Once, call: Call, cancel: &Cancel, remains: &mut Remains) -> Result
             .and_then(|asked| asked.list())
             .map(Output::PluginsList),
         Call::PluginsCall(arguments) => PluginCall::parse(arguments)
-            .and_then(|call| Asked::new(workspace, &plugins, cancel, remains)?.call(&call))
+            .and_then(|call| Asked::new(workspace, &plugins, cancel, remains)?.call(call))
             .map(Output::PluginsCall),
         // The worker's door decodes nothing else.
         other => {
@@ -161,7 +161,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    fn call(self, call: &PluginCall) -> Result<PluginsCallOutput, Error> {
+    fn call(self, call: PluginCall) -> Result<PluginsCallOutput, Error> {
         let found = self.plugins.iter().find(|plugin| plugin.id() == call.plugin_id);
         let plugin = found.ok_or_else(|| plugins::unknown_plugin(&call.plugin_id))?;
         if !plugin.manifest.allows(&call.tool_name) {

@@ -48,7 +48,7 @@ const ROOMS: &[Room] = &[
         may: &["dialect", "workspace", "process", "grep_searcher", "grep_regex", "grep_matcher", "ignore"],
         why: "what a tool means; no actors, no sockets",
     },
-    Room { files: &["src/plugins"], may: &["tools", "process"], why: "one MCP session; no actors" },
+    Room { files: &["src/plugins"], may: &["tools", "process", "rmcp"], why: "one MCP session; no actors" },
     Room { files: &["src/error.rs"], may: &["tools"], why: "the only translator of errors" },
     Room {
         files: &["src/actors"],

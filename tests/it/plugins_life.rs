@@ -259,7 +259,7 @@ fn a_wrong_setup_refuses_the_workspace() {
 fn two_hundred_sessions_leave_no_process() {
     let manifests = Manifests::new();
     // Starting python so often would take minutes: this one answers each line by its place.
-    let script = r#"echo $$ >> "$0"; read l; printf '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}\n'; read l; read l; printf '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"t","inputSchema":{}}]}}\n'; while read l; do :; done"#;
+    let script = r#"echo $$ >> "$0"; read l; printf '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}\n'; read l; read l; printf '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{}}]}}\n'; while read l; do :; done"#;
     let members =
         json!({"command": "/bin/sh", "args": ["-c", script, manifests.pids("p")], "allow_tools": ["*"]});
     let manifest = manifests.write("p", &members);

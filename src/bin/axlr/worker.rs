@@ -54,8 +54,9 @@ pub(crate) fn run(mut flags: WorkerFlags) -> anyhow::Result<u8> {
 /// What plugins write to their stderr goes to ours, a line each.
 fn log() {
     let line = tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(false).log_internal_errors(false);
+    let filter = tracing_subscriber::EnvFilter::new("info,rmcp=warn");
     // Whoever has set up a log already keeps it.
-    let _ = line.with_target(false).without_time().try_init();
+    let _ = line.with_env_filter(filter).with_target(false).without_time().try_init();
 }
 
 /// The complete environment of exec children.

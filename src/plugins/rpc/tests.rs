@@ -5,7 +5,7 @@ fn read(text: &str) -> String {
         None => "nothing".to_owned(),
         Some(Incoming::Stray) => "stray".to_owned(),
         Some(Incoming::Response { id, outcome: Outcome::Result(raw) }) => format!("{id} {}", raw.get()),
-        Some(Incoming::Response { id, outcome: Outcome::Error { code, message } }) => {
+        Some(Incoming::Response { id, outcome: Outcome::Error { code, message, .. } }) => {
             format!("{id} error {code} {message}")
         }
         Some(Incoming::Response { id, outcome: Outcome::Neither }) => format!("{id} neither"),
@@ -29,7 +29,7 @@ fn messages_are_told_apart_and_results_keep_their_text() {
         (r#"{"jsonrpc":"2.0","id":7}"#, "7 neither"),
         (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#, "stray"),
         (r#"{"jsonrpc":"2.0","id":"x","result":{}}"#, "stray"),
-        (r#"{"jsonrpc":"2.0","id":-1,"result":{}}"#, "stray"),
+        (r#"{"jsonrpc":"2.0","id":-1,"result":{}}"#, "-1 {}"),
         (r#"{"jsonrpc":"2.0","method":"n","params":{"a":1}}"#, r#"n! {"a":1}"#),
         (r#"{"jsonrpc":"2.0","method":"n"}"#, "n! "),
         (r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#, r#"ping? {"jsonrpc":"2.0","id":"p","result":{}}"#),
@@ -49,15 +49,6 @@ fn messages_are_told_apart_and_results_keep_their_text() {
     let deep =
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
     assert!(read(&deep).starts_with("1 [["));
-}
-
-#[test]
-fn a_batch_is_a_list_of_messages() {
-    assert_eq!(
-        batch(br#" [{"a":1}, 2]"#).unwrap().iter().map(|raw| raw.get()).collect::<Vec<_>>(),
-        [r#"{"a":1}"#, "2"]
-    );
-    assert!(batch(b"{}").is_none() && batch(b"[1").is_none());
 }
 
 #[test]

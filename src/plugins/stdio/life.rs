@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use axlr_protocol::limits;
 use axlr_protocol::tool::SignalName;
+use rmcp::model::ServerJsonRpcMessage;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::frames::{Frames, TooLong};
 use super::outbox::Outbox;
 use crate::cancel::Cancel;
 use crate::capacity::{PLUGIN_EOF_GRACE, PLUGIN_EXIT_WAIT, PLUGIN_READ_BYTES, PLUGIN_TERM_GRACE};
-use crate::plugins::exchange::Exchange;
 use crate::plugins::rpc::{self, Trouble};
+use crate::plugins::tap::{Heard, Tap};
 use crate::process::{Child, ExitStatus, PipeReader};
 
 /// Owns the process and reads what it writes.
@@ -26,8 +28,10 @@ pub(super) struct Life {
     frames: Frames,
     /// Bytes of lines that were no messages.
     noise: usize,
-    exchange: Arc<Exchange>,
+    tap: Arc<Tap>,
     outbox: Arc<Outbox>,
+    /// To the SDK.
+    incoming: mpsc::UnboundedSender<ServerJsonRpcMessage>,
     closing: Cancel,
     /// What is wrong with the server, and until when its exit status may say it better.
     doom: Option<(Instant, String)>,
@@ -37,8 +41,9 @@ pub(super) struct Life {
 impl Life {
     pub(super) fn new(
         mut child: Child,
-        exchange: Arc<Exchange>,
+        tap: Arc<Tap>,
         outbox: Arc<Outbox>,
+        incoming: mpsc::UnboundedSender<ServerJsonRpcMessage>,
         closing: Cancel,
     ) -> Self {
         outbox.open(child.stdin.take());
@@ -48,8 +53,9 @@ impl Life {
             child,
             frames: Frames::default(),
             noise: 0,
-            exchange,
+            tap,
             outbox,
+            incoming,
             closing,
             doom: None,
             status: None,
@@ -60,14 +66,14 @@ impl Life {
     pub(super) async fn live(mut self) {
         let trouble = match self.serve().await {
             None => Trouble::Closed,
-            Some(why) => match self.exchange.log.tail().as_str() {
+            Some(why) => match self.tap.log.tail().as_str() {
                 "" => Trouble::broken(format!("{why}; it wrote nothing on stderr")),
                 tail => Trouble::broken(format!("{why}; the last of its stderr:\n{tail}")),
             },
         };
-        self.exchange.end(trouble);
+        self.tap.end(trouble);
         self.see_off().await;
-        self.exchange.log.stderr_ended();
+        self.tap.log.stderr_ended();
     }
 
     /// Why it ended; `None` when it is we who end it.
@@ -121,17 +127,22 @@ impl Life {
     }
 
     fn hear(&mut self) -> Option<String> {
-        let Self { frames, noise, exchange, outbox, .. } = self;
+        let Self { frames, noise, tap, outbox, incoming, .. } = self;
         let mut answer = |text: String| {
             if !outbox.offer(format!("{text}\n").as_bytes()) {
-                exchange.log.note(format_args!("it does not read its stdin; an answer to it was dropped"));
+                tap.log.note(format_args!("it does not read its stdin; an answer to it was dropped"));
             }
         };
         let heard = frames.each_line(|line| {
-            if !exchange.hear(line, &mut answer) {
-                *noise += line.len() + 1;
-                let text = rpc::shown(&String::from_utf8_lossy(&line[..line.len().min(200)]));
-                exchange.log.note(format_args!("a line on its stdout is no message: {text:?}"));
+            match tap.hear(line, &mut answer) {
+                Heard::Nothing => {}
+                // No more than there are requests: a second answer never comes so far.
+                Heard::Message(message) => drop(incoming.send(*message)),
+                Heard::Noise => {
+                    *noise += line.len() + 1;
+                    let text = rpc::shown(&String::from_utf8_lossy(&line[..line.len().min(200)]));
+                    tap.log.note(format_args!("a line on its stdout is no message: {text:?}"));
+                }
             }
         });
         if heard == Err(TooLong) {
@@ -146,7 +157,7 @@ impl Life {
         let Some(pipe) = &self.stderr else { return };
         let mut bytes = Vec::with_capacity(PLUGIN_READ_BYTES);
         match ready.and_then(|()| pipe.try_read_buf(&mut bytes)) {
-            Ok(1..) => self.exchange.log.stderr(&bytes),
+            Ok(1..) => self.tap.log.stderr(&bytes),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Ok(0) | Err(_) => self.stderr = None,
         }
@@ -176,7 +187,7 @@ impl Life {
             self.child.signal(SignalName::Term);
             if !self.ends_within(PLUGIN_TERM_GRACE).await {
                 tracing::warn!(
-                    plugin = self.exchange.log.id(),
+                    plugin = self.tap.log.id(),
                     "it ignored the end of its stdin and TERM; killed"
                 );
             }

@@ -7,7 +7,7 @@ fn raw(value: &Value) -> Box<RawValue> {
 }
 
 fn page(listing: &mut Listing, value: Value) -> Result<Option<String>, String> {
-    listing.page(&raw(&value), &Log::new("p")).map_err(|trouble| trouble.to_string())
+    listing.page(&raw(&value), None, &Log::new("p")).map_err(|trouble| trouble.to_string())
 }
 
 fn tool(name: &str) -> Value {
@@ -16,7 +16,7 @@ fn tool(name: &str) -> Value {
 
 #[test]
 fn pages_are_joined_and_what_can_not_be_a_tool_is_left_out() {
-    let mut listing = Listing::begin(3, false);
+    let mut listing = Listing::begin(3);
     let first = json!({"tools": [
         {"name": "a", "description": "d", "title": "t", "inputSchema": {"z": 1, "$serde_json::private::RawValue": "2"},
          "outputSchema": {"type": "object"}, "unknown": 1},
@@ -30,29 +30,29 @@ fn pages_are_joined_and_what_can_not_be_a_tool_is_left_out() {
     assert_eq!(shown[0].description.as_deref(), Some("d"));
     assert_eq!(shown[0].input_schema, json!({"z": 1, "$serde_json::private::RawValue": "2"}));
     assert_eq!(shown[0].output_schema, Some(json!({"type": "object"})));
-    assert_eq!((listed.position("b"), listed.position("c")), (Some(1), None));
+    assert!(listed.has("b") && !listed.has("c"));
     assert!(listed.is_fresh(3) && !listed.is_fresh(4));
 }
 
 #[test]
 fn a_list_without_end_is_a_fault() {
-    let mut listing = Listing::begin(0, false);
+    let mut listing = Listing::begin(0);
     assert!(page(&mut listing, json!({"tools": [], "nextCursor": "1"})).is_ok());
     assert!(page(&mut listing, json!({"tools": [], "nextCursor": "2"})).is_ok());
     let error = page(&mut listing, json!({"tools": [], "nextCursor": "1"})).unwrap_err();
     assert!(error.contains("repeats the cursor \"1\""), "{error}");
 
-    let mut listing = Listing::begin(0, false);
+    let mut listing = Listing::begin(0);
     for number in 1..limits::PLUGIN_PAGES_MAX {
         assert!(page(&mut listing, json!({"tools": [], "nextCursor": number.to_string()})).is_ok());
     }
     let error = page(&mut listing, json!({"tools": [], "nextCursor": "more"})).unwrap_err();
     assert!(error.contains("more than 1000 pages"), "{error}");
 
-    assert!(page(&mut Listing::begin(0, false), json!({})).is_err());
-    assert!(page(&mut Listing::begin(0, false), json!({"tools": {}})).is_err());
-    assert!(page(&mut Listing::begin(0, false), json!([[]])).is_err());
-    assert!(page(&mut Listing::begin(0, false), json!({"tools": [], "nextCursor": 1})).is_err());
+    assert!(page(&mut Listing::begin(0), json!({})).is_err());
+    assert!(page(&mut Listing::begin(0), json!({"tools": {}})).is_err());
+    assert!(page(&mut Listing::begin(0), json!([[]])).is_err());
+    assert!(page(&mut Listing::begin(0), json!({"tools": [], "nextCursor": 1})).is_err());
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_list_holds_as_long_as_its_shortest_page() {
         (&[json!(-1)], false),
         (&[json!(null)], true),
     ] {
-        let mut listing = Listing::begin(0, false);
+        let mut listing = Listing::begin(0);
         for ttl in ttls {
             page(&mut listing, json!({"tools": [], "ttlMs": ttl})).unwrap();
         }
@@ -73,11 +73,11 @@ fn a_list_holds_as_long_as_its_shortest_page() {
 }
 
 #[test]
-fn a_wrong_annotation_matters_only_where_it_is_obeyed() {
-    let wrong = json!({"tools": [{"name": "a", "inputSchema": {"x-mcp-header": "A"}}]});
-    for (with_headers, count) in [(false, 1), (true, 0)] {
-        let mut listing = Listing::begin(0, with_headers);
-        page(&mut listing, wrong.clone()).unwrap();
-        assert_eq!(listing.end().tools.len(), count);
-    }
+fn what_the_sdk_refused_is_left_out() {
+    let mut listing = Listing::begin(0);
+    let known = HashSet::from(["b".to_owned()]);
+    let text = raw(&json!({"tools": [tool("a"), tool("b")]}));
+    listing.page(&text, Some(&known), &Log::new("p")).unwrap();
+    let listed = listing.end();
+    assert!(!listed.has("a") && listed.has("b"));
 }

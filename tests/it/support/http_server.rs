@@ -155,6 +155,12 @@ pub(crate) fn words(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
+/// The result of a handshake.
+pub(crate) fn initialized(version: &str, capabilities: Value) -> Value {
+    let server = json!({"name": "scripted", "version": "1"});
+    json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": server})
+}
+
 fn behave(asked: &Asked, answer: &mut Answer) {
     let tools = json!({"tools": [
         {"name": "echo", "inputSchema": {"type": "object"}},
@@ -162,8 +168,7 @@ fn behave(asked: &Asked, answer: &mut Answer) {
     ]});
     match (asked.method.as_str(), asked.rpc()) {
         ("POST", "initialize") => {
-            let result =
-                result(asked, json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}));
+            let result = result(asked, initialized("2025-11-25", json!({"tools": {}})));
             let headers = "Content-Type: application/json\r\nMcp-Session-Id: s1\r\n";
             answer.reply("200 OK", headers, &result.to_string());
         }
