@@ -8,11 +8,17 @@ use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper::body::{Body as HttpBody, Frame};
 
 use super::exec::code;
 use crate::runtime::command::{Chunk, End, Progress, Running};
+
+/// All output goes through it, so it is the one that uses the widest instructions of this machine.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+static BASE64: std::sync::LazyLock<base64::engine::simd::Simd> =
+    std::sync::LazyLock::new(|| base64::engine::simd::Simd::standard(base64::engine::general_purpose::PAD));
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+static BASE64: base64::engine::GeneralPurpose = base64::engine::general_purpose::STANDARD;
 
 /// Answers with the lines of a command that may take `timeout` seconds.
 pub(super) fn answer(running: Running, timeout: f64) -> Response<Body> {
