@@ -15,6 +15,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// A server whose one bound is short, with an endpoint that answers with as many bytes as its body has, times 64.
 async fn serve(bounds: Bounds) -> (Runtime, SocketAddr) {
     let config = Config {
+        plugins: Default::default(),
         roots: Vec::new(),
         env: BTreeMap::new(),
         durability: Durability::Synced,
