@@ -13,7 +13,7 @@
 //! | [`workspace`] | authority over one directory, as a handle; the ordered walk; atomic replacement |
 //! | [`process`] | birth and death of a child and of all that it starts |
 //! | [`tools`] | what each tool means: one file a tool, plain functions on a workspace |
-//! | `plugins` | external MCP servers |
+//! | `plugins` | external MCP servers: manifests, and a session with each |
 //! | `actors` | order, ownership, failure |
 //! | [`runtime`] | the only door to them: sessions, admission, start and stop |
 //! | [`listen`] | bytes to calls and back: the socket, stdio, HTTP, MCP |
@@ -26,6 +26,7 @@
 //! Supervisor ─┬─ ExecPool             places for children, fair among connections
 //!             ├─ Writer (one a root)  one commit at a time, in order of arrival
 //!             └─ Workspace (0..n)     routes requests, owns what execs left behind
+//!                  └─ PluginSession (0..n)  one MCP server, opened when it is needed
 //! ```
 //!
 //! # The walk of one request
@@ -36,7 +37,7 @@
 //!    answers at once what the kernel answers without waiting: a small read from the page cache, a ping.
 //! 3. Everything else takes a permit and goes to an actor: a mutation to the root's `actors/writer.rs`, the rest to
 //!    `actors/workspace.rs`, which hands it to a blocking thread or, for an exec, to a task that waits for a place in
-//!    `actors/exec_pool.rs`.
+//!    `actors/exec_pool.rs`; a plugin's call to a task that asks `actors/plugin_session.rs` for the session.
 //! 4. The tool runs ([`tools`]), asks its [`cancel::Cancel`] as it goes, and sends events through a channel of one,
 //!    so that a reader that does not read stops it.
 //! 5. The answer comes back through the reply port to the session's task, is encoded ([`axlr_protocol::codec`]) and

@@ -10,7 +10,7 @@ use std::time::Instant;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
 use crate::capacity::{PLUGIN_PAUSE_MAX, PLUGIN_PAUSE_MIN};
-use crate::plugins::{Home, Plugin, Session};
+use crate::plugins::{Home, Plugin, Session, SessionState};
 use crate::tools::{Error, Kind, quoted};
 
 /// The answer to who asks for the session.
@@ -92,12 +92,15 @@ impl Actor for PluginSession {
 
 impl PluginSessionState {
     fn hand_out(&mut self, me: ActorRef<PluginSessionMsg>, reply: RpcReplyPort<Opened>) {
-        // The word that it ended may still be on its way.
-        if let Phase::Open { session, since } = &self.phase
-            && !session.is_open()
-        {
+        if let Phase::Open { session, since } = &self.phase {
             let since = *since;
-            self.failed(since, "its session has ended".to_owned());
+            match session.state() {
+                SessionState::Open => {}
+                // No failure: the server may be as well as ever. Those who use it still hold it.
+                SessionState::Retired => self.phase = Phase::Idle,
+                // The word that it ended is still on its way.
+                SessionState::Ended => self.failed(since, "its session has ended".to_owned()),
+            }
         }
         match &mut self.phase {
             Phase::Open { session, .. } => {

@@ -25,6 +25,8 @@ pub(super) struct Exchange {
     changes: AtomicU64,
     /// Whether a stream is open on which it would say so, where it needs one of its own.
     hears_changes: AtomicBool,
+    /// Whether nobody more should come.
+    is_retired: AtomicBool,
     /// Told when the session ends.
     end: Notify,
 }
@@ -63,6 +65,7 @@ impl Exchange {
             next_id: AtomicU64::new(1),
             changes: AtomicU64::new(0),
             hears_changes: AtomicBool::new(false),
+            is_retired: AtomicBool::new(false),
             end: Notify::new(),
         })
     }
@@ -193,6 +196,15 @@ impl Exchange {
     pub(super) fn hear_changes(&self, does: bool) {
         self.hears_changes.store(does, Ordering::Release);
         self.tools_changed();
+    }
+
+    /// The session is of no use to those who come. Those who wait may still be answered.
+    pub(super) fn retire(&self) {
+        self.is_retired.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.is_retired.load(Ordering::Acquire)
     }
 
     /// Ends the session: whoever waits gets the reason, and so does whoever comes. Only the first end counts.

@@ -37,7 +37,7 @@ use crate::tools::{Error, Kind};
 pub(crate) use arguments::PluginCall;
 pub(crate) use fault::{not_allowed, unknown_plugin, within};
 pub(crate) use home::{Home, Running};
-pub(crate) use session::Session;
+pub(crate) use session::{Session, SessionState};
 pub(crate) use setup::Plugin;
 pub use setup::{ByPlugin, PluginSetup, SetupError};
 

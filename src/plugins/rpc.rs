@@ -26,6 +26,9 @@ pub(super) enum Trouble {
     /// We closed the session: its workspace or the daemon ends.
     #[error("its session was closed")]
     Closed,
+    /// The request never left: there is nobody to take it.
+    #[error("{0}")]
+    Unsent(Arc<str>),
     /// The connection is over, or never was; says why.
     #[error("{0}")]
     Broken(Arc<str>),

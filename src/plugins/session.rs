@@ -41,6 +41,16 @@ pub(crate) struct Session {
     listed: Mutex<Option<Listed>>,
 }
 
+/// How far a session has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionState {
+    Open,
+    /// The server has forgotten it, or cannot be reached: what is in flight may still be answered, but whoever comes
+    /// needs another one.
+    Retired,
+    Ended,
+}
+
 impl Session {
     /// Starts the server and shakes hands. That takes no longer than [`limits::PLUGIN_START_MAX_MS`].
     ///
@@ -69,9 +79,15 @@ impl Session {
         Ok(Self { plugin, exchange, transport, agreed, has_own_stream, listed: Mutex::default() })
     }
 
-    /// Whether requests may still be answered.
-    pub(crate) fn is_open(&self) -> bool {
-        self.exchange.ended().is_none()
+    /// Whether the session may be used for more.
+    pub(crate) fn state(&self) -> SessionState {
+        if self.exchange.ended().is_some() {
+            SessionState::Ended
+        } else if self.exchange.is_retired() {
+            SessionState::Retired
+        } else {
+            SessionState::Open
+        }
     }
 
     /// Waits until the session has ended, and says why. Holds nothing of it open.
@@ -142,8 +158,8 @@ impl Session {
             ask.headers = listed.tools[position].param_headers.headers(&call.tool_name, &call.arguments);
         }
         let result = self.transport.request(ask).await.map_err(|trouble| match trouble {
-            // The server has spoken, so it knows what came of the call.
-            Trouble::Refused { .. } => failed(trouble),
+            // The server has spoken, so it knows what came of the call; or it never heard of it.
+            Trouble::Refused { .. } | Trouble::Unsent(_) => failed(trouble),
             trouble => Fault::Interrupted.about(self.plugin.id(), &trouble),
         })?;
         outcome::output(&result).map_err(|trouble| Fault::Interrupted.about(self.plugin.id(), &trouble))

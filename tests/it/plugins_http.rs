@@ -132,11 +132,10 @@ fn a_call_is_sent_once_whatever_becomes_of_its_connection() {
         let response = wire.call("plugins.call", call("h", "echo", json!({})));
         let message = refused(&response, "plugin_failed");
         assert!(message.contains(reason) && message.contains("effects may remain"), "{breaks}: {message}");
-        // A session whose server still stands is kept.
+        // The server still stands.
         assert_eq!(wire.output("plugins.list", json!({}))["tools"][0]["tool_name"], "echo", "{breaks}");
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(server.posts("tools/call").len(), 1, "{breaks}");
-        assert_eq!(server.posts("initialize").len(), 1, "{breaks}");
     }
 }
 
@@ -157,6 +156,58 @@ fn a_session_that_has_ended_fails_the_call_and_the_next_one_begins_anew() {
     assert_eq!((server.posts("initialize").len(), server.posts("tools/call").len()), (1, 1));
     assert_eq!(text(&wire.call("plugins.call", call("h", "echo", json!({})))), "again");
     assert_eq!((server.posts("initialize").len(), server.posts("tools/call").len()), (2, 2));
+}
+
+#[test]
+fn a_server_that_was_restarted_is_found_again() {
+    let starts = Arc::new(AtomicUsize::new(1));
+    let now = starts.clone();
+    let server = HttpServer::start(move |asked, answer| {
+        let session = format!("s{}", now.load(Ordering::Acquire));
+        match asked.rpc() {
+            "initialize" => {
+                let result =
+                    result(asked, json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}));
+                let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: {session}\r\n");
+                answer.reply("200 OK", &headers, &result.to_string());
+                true
+            }
+            // Not 404, as it should be: servers made after the TypeScript SDK's example do this.
+            _ if asked.header("mcp-session-id") != Some(session.as_str()) => {
+                let error = json!({"code": -32000, "message": "Bad Request: No valid session ID provided"});
+                let body = json!({"jsonrpc": "2.0", "error": error, "id": null}).to_string();
+                answer.reply("400 Bad Request", "Content-Type: application/json\r\n", &body);
+                true
+            }
+            _ => false,
+        }
+    });
+    let (_manifests, daemon) = daemon(&server.url);
+    let mut wire = daemon.connect();
+    for _ in 0..3 {
+        assert_eq!(text(&wire.call("plugins.call", call("h", "echo", json!({})))), "called");
+        starts.fetch_add(1, Ordering::AcqRel);
+        let response = wire.call("plugins.call", call("h", "echo", json!({})));
+        assert!(refused(&response, "plugin_failed").contains("No valid session ID"), "{response}");
+        assert_eq!(text(&wire.call("plugins.call", call("h", "echo", json!({})))), "called");
+    }
+}
+
+#[test]
+fn a_server_that_can_not_be_reached_any_more_has_nothing_of_the_call() {
+    let goes = Arc::new(AtomicBool::new(false));
+    let gone = goes.clone();
+    let server = HttpServer::start_until(move || gone.load(Ordering::Acquire));
+    let (_manifests, daemon) = daemon(&server.url);
+    let mut wire = daemon.connect();
+    assert_eq!(text(&wire.call("plugins.call", call("h", "echo", json!({})))), "called");
+    goes.store(true, Ordering::Release);
+    server.poke();
+    let response = wire.call("plugins.call", call("h", "echo", json!({})));
+    let message = refused(&response, "plugin_failed");
+    assert!(message.contains("nothing was sent") && !message.contains("effects"), "{message}");
+    let response = wire.call("plugins.call", call("h", "echo", json!({})));
+    assert!(refused(&response, "plugin_unavailable").contains("can't be connected to"), "{response}");
 }
 
 #[test]

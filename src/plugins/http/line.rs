@@ -40,6 +40,10 @@ struct Agreed {
     era: Era,
 }
 
+/// Refusals that say nothing about our session.
+const KEEPS_THE_SESSION: [StatusCode; 3] =
+    [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
+
 /// Most of a body that explains a failure.
 const EXPLANATION_MAX_BYTES: usize = 64 * 1024;
 
@@ -67,8 +71,24 @@ impl Line {
             StatusCode::NOT_FOUND if self.has_session() => self.session_expired(),
             status if status.is_success() && is_event_stream => self.read_stream(response).await,
             status if status.is_success() => self.read_body(response).await,
-            _ => self.explain(ask.method, response).await,
+            status => {
+                // 404 is what the protocol says of a session that the server has forgotten. Many say 400.
+                if status.is_client_error() && !KEEPS_THE_SESSION.contains(&status) && self.has_session() {
+                    self.exchange.retire();
+                }
+                self.explain(ask.method, response).await
+            }
         }
+    }
+
+    /// What became of the connection in the middle. The server may have become another one.
+    fn broke(&self, error: reqwest::Error) -> Trouble {
+        self.exchange.retire();
+        if error.is_connect() {
+            let words = format!("it can't be connected to, so nothing was sent: {}", words(error));
+            return Trouble::Unsent(words.into());
+        }
+        Trouble::broken(format!("the connection to it broke: {}", words(error)))
     }
 
     /// Sends a message that has no answer, or whose answer nobody needs.
@@ -134,7 +154,7 @@ impl Line {
         headers.extend(ask.headers.clone());
         for _ in 0..=PLUGIN_REDIRECTS_MAX {
             let request = self.request(Method::POST, url.clone(), headers.clone()).body(text.clone());
-            let response = request.send().await.map_err(failed)?;
+            let response = request.send().await.map_err(|error| self.broke(error))?;
             if !response.status().is_redirection() {
                 self.lock().url = url;
                 return Ok(response);
@@ -193,7 +213,7 @@ impl Line {
         if kind != "application/json" {
             return Trouble::Protocol(format!("it answered with the media type {kind:?}"));
         }
-        match read(response, limits::PLUGIN_MESSAGE_MAX_BYTES).await {
+        match self.read(response, limits::PLUGIN_MESSAGE_MAX_BYTES).await {
             Err(trouble) => trouble,
             Ok(body) if self.hear(&body) => Trouble::Protocol("its answer is to another request".to_owned()),
             Ok(_) => Trouble::Protocol("its answer is no JSON-RPC".to_owned()),
@@ -250,11 +270,23 @@ impl Line {
         })
     }
 
+    /// A whole body, if it is no larger than this.
+    async fn read(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
+        let mut body = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(|error| self.broke(error))? {
+            if body.len() + bytes.len() > most {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&bytes);
+        }
+        Ok(body)
+    }
+
     /// What a failure says: a JSON-RPC error, or a status.
     async fn explain(&self, method: &'static str, response: Response) -> Trouble {
         let status = response.status();
         let is_json = media_type(&response) == "application/json";
-        let body = read(response, EXPLANATION_MAX_BYTES).await.unwrap_or_default();
+        let body = self.read(response, EXPLANATION_MAX_BYTES).await.unwrap_or_default();
         match rpc::incoming(&body) {
             Some(Incoming::Response { outcome: Outcome::Error { code, message }, .. }) => {
                 return Trouble::Refused { method, code, message };
@@ -285,11 +317,6 @@ impl Line {
     }
 }
 
-fn failed(error: reqwest::Error) -> Trouble {
-    let what = if error.is_connect() { "it can't be connected to" } else { "the connection to it broke" };
-    Trouble::broken(format!("{what}: {}", words(error)))
-}
-
 fn redirected(url: &Url, response: &Response, is_handshake: bool) -> Result<Url, Trouble> {
     let status = response.status();
     let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
@@ -318,18 +345,6 @@ fn media_type(response: &Response) -> String {
     let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = value.unwrap_or_default().split(';').next().unwrap_or_default();
     kind.trim().to_ascii_lowercase()
-}
-
-/// A whole body, if it is no larger than this.
-async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, Trouble> {
-    let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await.map_err(failed)? {
-        if body.len() + bytes.len() > most {
-            return Err(too_large());
-        }
-        body.extend_from_slice(&bytes);
-    }
-    Ok(body)
 }
 
 fn too_large() -> Trouble {

@@ -74,12 +74,30 @@ pub(crate) struct HttpServer {
 impl HttpServer {
     /// Starts one. `script` answers what it wants to; the rest is a well-behaved server of 2025-11-25.
     pub(crate) fn start(script: impl Fn(&Asked, &mut Answer) -> bool + Send + Sync + 'static) -> Self {
+        Self::listen(Arc::new(script), Box::new(|| false))
+    }
+
+    /// Starts a well-behaved one that stops to listen once it is told to, and then poked.
+    pub(crate) fn start_until(has_ended: impl Fn() -> bool + Send + 'static) -> Self {
+        Self::listen(Arc::new(|_: &Asked, _: &mut Answer| false), Box::new(has_ended))
+    }
+
+    /// Connects and leaves; returns when nobody listens any more.
+    pub(crate) fn poke(&self) {
+        let address = self.url.trim_start_matches("http://").trim_end_matches("/mcp");
+        crate::support::wait_until("nobody listens", || TcpStream::connect(address).is_err());
+    }
+
+    fn listen(script: Arc<Script>, has_ended: Box<dyn Fn() -> bool + Send>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (script, seen): (Arc<Script>, _) = (Arc::new(script), asked.clone());
+        let seen = asked.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if has_ended() {
+                    return;
+                }
                 let (script, seen) = (script.clone(), seen.clone());
                 std::thread::spawn(move || serve(stream, &*script, &seen));
             }
