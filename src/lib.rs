@@ -16,7 +16,7 @@
 //! | `plugins` | external MCP servers: manifests, and a session with each |
 //! | `actors` | order, ownership, failure |
 //! | [`runtime`] | the only door to them: sessions, admission, start and stop |
-//! | [`listen`] | bytes to calls and back: the socket, stdio, HTTP, MCP |
+//! | [`listen`] | bytes to calls and back, one file or folder a door |
 //!
 //! [`cancel`], [`capacity`], `error` and `readiness` are used by many and import nothing of ours but the error's kinds.
 //!

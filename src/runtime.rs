@@ -179,6 +179,11 @@ impl Runtime {
         &self.0.stats.traffic
     }
 
+    /// What the daemon counts, as `server.stats` has it.
+    pub fn stats(&self) -> axlr_protocol::tool::ServerStatsOutput {
+        self.0.stats()
+    }
+
     /// How many connections may be open.
     pub fn connections_max(&self) -> usize {
         self.0.config.capacity.connections

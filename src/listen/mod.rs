@@ -1,4 +1,4 @@
-//! Bytes to calls and back: one file a door. This room knows the runtime's facade and the protocol, no actor and no
+//! Bytes to calls and back: one file or folder a door. This room knows the runtime's facade and the protocol, no actor and no
 //! tool.
 
 mod connection;

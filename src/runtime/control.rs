@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axlr_protocol::tool::{
-    Empty, ExecSignalArguments, ExecWriteArguments, RequestCancelOutput, ServerStatsOutput, StringMap,
-    WorkspaceListOutput, WorkspaceOpenArguments, WorkspaceOpenOutput,
+    Empty, ExecSignalArguments, ExecWriteArguments, RequestCancelOutput, StringMap, WorkspaceListOutput,
+    WorkspaceOpenArguments, WorkspaceOpenOutput,
 };
 use axlr_protocol::{Call, Code, ErrorBody, Output, Response};
 use base64::Engine as _;
@@ -35,7 +34,7 @@ impl Inner {
         }
         let outcome = match call {
             Call::ServerInfo(_) => Ok(Output::ServerInfo(Box::new(super::info::info(&self.runtime)))),
-            Call::ServerStats(_) => Ok(Output::ServerStats(self.stats())),
+            Call::ServerStats(_) => Ok(Output::ServerStats(self.runtime.stats())),
             Call::ServerStop(arguments) => self.stop(arguments.drain_ms),
             Call::RequestCancel(arguments) => {
                 let cancelled = self.cancel(&arguments.request_id);
@@ -59,23 +58,6 @@ impl Inner {
             _ => Ok(Output::Empty(Empty {})),
         };
         Some(self.response(request_id, tool, began, outcome))
-    }
-
-    fn stats(&self) -> ServerStatsOutput {
-        let runtime = &self.runtime;
-        let (stats, traffic) = (&runtime.stats, &runtime.stats.traffic);
-        ServerStatsOutput {
-            uptime_ms: u64::try_from(runtime.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            connections: traffic.connections() as u64,
-            running: stats.running.load(Ordering::Relaxed) as u64,
-            queued: stats.queued.load(Ordering::Relaxed) as u64,
-            children: runtime.children.load(Ordering::Relaxed) as u64,
-            detached: runtime.detached.load(Ordering::Relaxed) as u64,
-            bytes_in: traffic.bytes_in.load(Ordering::Relaxed),
-            bytes_out: traffic.bytes_out.load(Ordering::Relaxed),
-            resident_bytes: crate::process::resident_bytes(),
-            tools: stats.tools(),
-        }
     }
 
     fn stop(&self, drain_ms: Option<i64>) -> Answer {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use axlr_protocol::tool::ToolStats;
+use axlr_protocol::tool::{ServerStatsOutput, ToolStats};
 use axlr_protocol::{Status, Tool};
 use hdrhistogram::Histogram;
 use tokio::sync::Notify;
@@ -56,6 +56,25 @@ impl Traffic {
     /// Returns when none is open.
     pub(super) async fn all_closed(&self) {
         super::until(&self.closed, || self.connections() == 0).await;
+    }
+}
+
+impl super::Inner {
+    /// What `server.stats` answers.
+    pub(super) fn stats(&self) -> ServerStatsOutput {
+        let (stats, traffic) = (&self.stats, &self.stats.traffic);
+        ServerStatsOutput {
+            uptime_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            connections: traffic.connections() as u64,
+            running: stats.running.load(Ordering::Relaxed) as u64,
+            queued: stats.queued.load(Ordering::Relaxed) as u64,
+            children: self.children.load(Ordering::Relaxed) as u64,
+            detached: self.detached.load(Ordering::Relaxed) as u64,
+            bytes_in: traffic.bytes_in.load(Ordering::Relaxed),
+            bytes_out: traffic.bytes_out.load(Ordering::Relaxed),
+            resident_bytes: crate::process::resident_bytes(),
+            tools: stats.tools(),
+        }
     }
 }
 

@@ -296,3 +296,30 @@ fn the_flags_are_keys_of_the_file() {
     let answer = bridge.say(&format!("GET /health HTTP/1.1\r\nHost: BOX.lan\r\nOrigin: {ORIGIN}\r\n\r\n"));
     assert_eq!((answer.status, answer.body.as_str()), (200, "{\"ok\":true}"));
 }
+
+#[test]
+fn the_console_is_there_only_when_it_was_asked_for() {
+    let get = |bridge: &Bridge, path: &str, more: &str| {
+        bridge.say(&format!("GET {path} HTTP/1.1\r\nHost: localhost:{}\r\n{more}\r\n", bridge.port))
+    };
+    let bridge = Bridge::start();
+    assert_eq!([get(&bridge, "/", "").status, get(&bridge, "/stats", "").status], [404, 404]);
+    let bridge = Bridge::start_with(&["--http-console"], &[]);
+    let page = get(&bridge, "/", "");
+    assert_eq!((page.status, page.headers["content-type"].as_str()), (200, "text/html; charset=utf-8"));
+    assert!(page.headers["content-security-policy"].starts_with("default-src 'none'; connect-src 'self';"));
+    assert!(!page.body.contains(&bridge.token));
+    assert_eq!(get(&bridge, "/stats", "").status, 401);
+    let bearer = format!("Authorization: Bearer {}\r\n", bridge.token);
+    assert_eq!(bridge.exec(json!({"cmd": "true"}))["errno"], 0);
+    let stats = get(&bridge, "/stats", &bearer).json();
+    assert_eq!(
+        (&stats["tools"]["exec"]["completed"], &stats["version"]),
+        (&json!(1), &json!(env!("CARGO_PKG_VERSION")))
+    );
+    // Its own pages may ask, those of others may not.
+    for (origin, status) in [("localhost", 200), ("127.0.0.1", 200), ("evil.example", 403)] {
+        let origin = format!("{bearer}Origin: http://{origin}:{}\r\n", bridge.port);
+        assert_eq!(get(&bridge, "/stats", &origin).status, status, "{origin}");
+    }
+}

@@ -53,9 +53,11 @@ fn what_runs_for_a_client_dies_with_its_connection() {
         http.stream().shutdown(Shutdown::Write).unwrap();
         std::mem::forget(http);
     };
-    for path in ["/exec", "/spawn"] {
+    for (path, mechanism) in
+        [("/exec", "cgroup"), ("/exec", "keeper"), ("/spawn", "cgroup"), ("/spawn", "keeper")]
+    {
         for leave in [&close as &dyn Fn(Http), &reset, &half] {
-            let bridge = Bridge::start();
+            let bridge = Bridge::start_with(&[], &[("AXLR_CONTAINMENT", mechanism)]);
             let mut http = bridge.connect();
             http.send(&bridge.request(path, &json!({"cmd": FAMILY})));
             let pids = family(&bridge);
@@ -249,6 +251,31 @@ fn a_daemon_that_drains_lets_commands_finish_and_takes_no_more() {
     assert_eq!(running.answer().json()["stdout"], "finished\n");
     assert!(bridge.daemon.wait().success());
     assert!(!bridge.daemon.root().join("ran").exists());
+}
+
+#[test]
+fn a_daemon_on_stdio_can_have_a_bridge_for_as_long_as_it_lives() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let token_file = folder.path().join("token");
+    let mut daemon = std::process::Command::new(env!("CARGO_BIN_EXE_axlrd"))
+        .args(["--stdio", "--http", "127.0.0.1:0", "--http-token-file"])
+        .arg(&token_file)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(daemon.stderr.take().unwrap()), &mut line)
+        .unwrap();
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut answer = [0; 15];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    drop(daemon.stdin.take());
+    assert!(daemon.wait().unwrap().success());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::support::http::Bridge;
 use crate::support::{Daemon, code, wait_until};
 
 /// A mounted FUSE file system whose server, this test, says nothing after the greeting.
@@ -98,4 +99,29 @@ fn requests_that_hang_delay_no_other_and_hear_their_cancel() {
     }
     daemon.signal(libc::SIGTERM);
     assert!(daemon.wait().success());
+}
+
+#[test]
+fn a_command_that_hangs_is_given_up_with_its_client() {
+    let mut bridge = Bridge::start();
+    let folder = bridge.daemon.root().join("h");
+    std::fs::create_dir(&folder).unwrap();
+    let Some(_hung) = Hung::mount(&folder) else {
+        eprintln!("SKIPPED: this user may not mount a file system");
+        return;
+    };
+    let mut wire = bridge.daemon.connect();
+    let mut running = |number: u64| {
+        wait_until("as many run", || wire.output("server.stats", json!({}))["running"] == number)
+    };
+    for body in [json!({"cmd": "true", "cwd": "h/x"}), json!({"cmd": "h/x", "args": []})] {
+        let mut http = bridge.connect();
+        http.send(&bridge.request("/spawn", &body));
+        running(1);
+        assert_eq!(bridge.exec(json!({"cmd": "echo hi"}))["stdout"], "hi\n");
+        drop(http);
+        running(0);
+    }
+    bridge.daemon.signal(libc::SIGTERM);
+    assert!(bridge.daemon.wait().success());
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use axlr::listen::http::{Admission, HttpListener, Reach, serve_bridge};
+use axlr::listen::http::{Admission, BridgeSettings, HttpListener, Reach, serve_bridge};
 use axlr::listen::mcp::{Root, Settings, serve_http};
 use axlr::runtime::Runtime;
 
@@ -24,7 +24,7 @@ pub(crate) struct HttpDoors {
 struct Bridge {
     listener: HttpListener,
     admission: Arc<Admission>,
-    environment: BTreeMap<String, String>,
+    settings: BridgeSettings,
 }
 
 struct Mcp {
@@ -53,7 +53,8 @@ impl HttpDoors {
         } else {
             (options.open_admission()?, None)
         };
-        let bridge = bridge.map(|listener| Bridge { listener, admission: admission.clone(), environment });
+        let settings = BridgeSettings { environment, has_console: options.has_console };
+        let bridge = bridge.map(|listener| Bridge { listener, admission: admission.clone(), settings });
         let mcp = match mcp.zip(options.mcp) {
             Some((listener, mcp)) => {
                 let admission = if mcp.needs_token { admission } else { options.open_admission()? };
@@ -70,8 +71,12 @@ impl HttpDoors {
             Some(path) => format!("with the token in {}", path.display()),
             None => "without a token".to_owned(),
         };
-        if let Some(Bridge { listener, .. }) = &self.bridge {
-            tell(&format!("serving HTTP on http://{}, {token}", listener.address()));
+        if let Some(Bridge { listener, settings, .. }) = &self.bridge {
+            let address = listener.address();
+            tell(&format!("serving HTTP on http://{address}, {token}"));
+            if settings.has_console {
+                tell(&format!("the console is http://{address}/"));
+            }
             self.warn(listener, "the HTTP bridge");
         }
         if let Some(Mcp { listener, options, .. }) = &self.mcp {
@@ -96,8 +101,8 @@ impl HttpDoors {
     /// Serves until the runtime is asked to stop.
     pub(crate) async fn serve(self, runtime: &Runtime) {
         let bridge = async {
-            if let Some(Bridge { listener, admission, environment }) = self.bridge {
-                serve_bridge(listener, runtime, admission, environment).await;
+            if let Some(Bridge { listener, admission, settings }) = self.bridge {
+                serve_bridge(listener, runtime, admission, settings).await;
             }
         };
         let mcp = async {

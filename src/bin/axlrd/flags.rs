@@ -50,9 +50,6 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE")]
     env_file: Vec<PathBuf>,
 
-    #[command(flatten)]
-    http: HttpFlags,
-
     /// The absolute path of an MCP server's manifest, whose tools plugins.list and plugins.call reach; repeatable.
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
@@ -88,6 +85,10 @@ pub(crate) struct Flags {
     /// How to log.
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
+
+    // The last, since its heading is that of all that follow.
+    #[command(flatten)]
+    http: HttpFlags,
 }
 
 /// The MCP SDK tells of every message at the level of our own news, and of every client that leaves as of an error.
@@ -150,6 +151,7 @@ struct File {
     plugin_env: Vec<String>,
     plugin_env_file: Vec<String>,
     plugin_header: Vec<String>,
+    http_console: bool,
     durability: Option<DurabilityFlag>,
     drain: Option<f64>,
     log: Option<String>,
@@ -220,6 +222,7 @@ impl Flags {
             http_host: or(self.http.http_host, file.http_host),
             http_token_file: self.http.http_token_file.or(file.http_token_file),
             http_allow_remote: self.http.http_allow_remote || file.http_allow_remote,
+            http_console: self.http.http_console || file.http_console,
         };
         let is_given = !given.is_empty();
         let env = given.collect()?;

@@ -1,4 +1,4 @@
-//! The bridge: `/health`, `/exec` and `/spawn`.
+//! The bridge: `/health`, `/exec` and `/spawn`; with the console, its page at `/` and `/stats` too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use axum::{Extension, Router};
 use serde_json::json;
 
 use super::admission::Admission;
+use super::console::Console;
 use super::guard::{Endpoint, Guard};
 use super::server::HttpListener;
 use super::socket::Peer;
-use super::{answer, body, exec, request, spawn};
+use super::{answer, body, console, exec, request, spawn};
 use crate::runtime::Runtime;
 use crate::runtime::command::{Command, Refused, Running};
 
@@ -35,25 +36,50 @@ const EXEC: Endpoint = Endpoint {
 };
 const SPAWN: Endpoint = Endpoint { path: "/spawn", ..EXEC };
 
+const PAGE: Endpoint = Endpoint { path: "/", ..HEALTH };
+const STATS: Endpoint = Endpoint { path: "/stats", needs_token: true, ..HEALTH };
+
+/// What a bridge offers.
+#[derive(Debug, Clone, Default)]
+pub struct BridgeSettings {
+    /// The environment of commands, to which each request may add.
+    pub environment: BTreeMap<String, String>,
+    /// Whether there is a console. Its own origin is allowed then.
+    pub has_console: bool,
+}
+
 /// What the endpoints share.
 struct Bridge {
     runtime: Runtime,
     environment: BTreeMap<String, String>,
 }
 
-/// Serves the bridge until the runtime is asked to stop. Commands get `environment` and what each request adds.
+/// Serves the bridge until the runtime is asked to stop.
 pub async fn serve_bridge(
     listener: HttpListener,
     runtime: &Runtime,
     admission: Arc<Admission>,
-    environment: BTreeMap<String, String>,
+    settings: BridgeSettings,
 ) {
-    let guard = Guard::new(admission, listener.address().port(), vec![HEALTH, EXEC, SPAWN]);
-    let router = Router::new()
+    let BridgeSettings { environment, has_console } = settings;
+    let mut endpoints = vec![HEALTH, EXEC, SPAWN];
+    let mut router = Router::new()
         .route(HEALTH.path, get(health))
         .route(EXEC.path, post(execute))
-        .route(SPAWN.path, post(stream))
-        .with_state(Arc::new(Bridge { runtime: runtime.clone(), environment }));
+        .route(SPAWN.path, post(stream));
+    if has_console {
+        let console = Console::new();
+        endpoints.extend([PAGE, STATS]);
+        router = router.route(PAGE.path, get(async move || console.page())).route(
+            STATS.path,
+            get(async |State(bridge): State<Arc<Bridge>>| console::stats(&bridge.runtime)),
+        );
+    }
+    let mut guard = Guard::new(admission, listener.address().port(), endpoints);
+    if has_console {
+        guard = guard.with_own_pages();
+    }
+    let router = router.with_state(Arc::new(Bridge { runtime: runtime.clone(), environment }));
     listener.serve(runtime, guard, router).await;
 }
 

@@ -19,6 +19,7 @@ mod answer;
 mod body;
 mod bounds;
 mod bridge;
+mod console;
 mod exec;
 mod guard;
 mod request;
@@ -29,7 +30,7 @@ mod token;
 
 pub use admission::{Admission, AdmissionError};
 pub(super) use answer::refusal;
-pub use bridge::serve_bridge;
+pub use bridge::{BridgeSettings, serve_bridge};
 pub use guard::{Endpoint, Guard};
 pub use server::{HttpBindError, HttpListener, Reach};
 pub(super) use socket::Peer;

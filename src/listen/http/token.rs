@@ -52,11 +52,13 @@ pub enum TokenError {
 /// # Errors
 /// None of the variables names a place.
 pub fn default_token_path() -> Result<PathBuf, TokenError> {
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = variable("AXERONDIR") {
         return Ok(folder.join("axbridge/token"));
     }
-    let state = variable("XDG_STATE_HOME").or_else(|| variable("HOME").map(|home| home.join(".local/state")));
+    // The XDG variables mean nothing when they are relative.
+    let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
     Ok(state.ok_or(TokenError::NoPlace)?.join("axlr/http-token"))
 }
 

@@ -33,11 +33,11 @@ pub(crate) struct HttpFlags {
     #[arg(long, hide = true)]
     pub(super) mcp_http_no_token: bool,
 
-    /// An origin whose pages may ask, https://app.example say; repeatable.
+    /// An origin whose pages may ask, such as `https://app.example`; repeatable.
     #[arg(long, value_name = "ORIGIN")]
     pub(super) http_allow_origin: Vec<String>,
 
-    /// A name by which requests may call this server, beside localhost, 127.0.0.1 and [::1]; repeatable.
+    /// A name by which requests may call this server, beside `localhost`, `127.0.0.1` and `[::1]`; repeatable.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(super) http_host: Vec<String>,
 
@@ -49,6 +49,10 @@ pub(crate) struct HttpFlags {
     /// Allow an address that other machines can reach.
     #[arg(long)]
     pub(super) http_allow_remote: bool,
+
+    /// Serve a page at / that runs commands and shows what the daemon does; it asks for the token.
+    #[arg(long)]
+    pub(super) http_console: bool,
 }
 
 /// The HTTP doors, decided.
@@ -59,6 +63,7 @@ pub(crate) struct HttpOptions {
     /// Where the tools are served to MCP clients, if they are.
     pub(crate) mcp: Option<McpOptions>,
     pub(crate) reach: Reach,
+    pub(crate) has_console: bool,
     origins: Vec<String>,
     hosts: Vec<String>,
     token_file: Option<PathBuf>,
@@ -76,7 +81,12 @@ pub(crate) struct McpOptions {
 impl HttpFlags {
     pub(super) fn resolve(self) -> anyhow::Result<HttpOptions> {
         let mcp = self.mcp()?;
-        let Self { http, http_allow_origin, http_host, http_token_file, http_allow_remote, .. } = self;
+        let Self {
+            http, http_allow_origin, http_host, http_token_file, http_allow_remote, http_console, ..
+        } = self;
+        if http.is_none() && http_console {
+            bail!("--http-console needs --http IP:PORT");
+        }
         let says_more = !http_allow_origin.is_empty()
             || !http_host.is_empty()
             || http_token_file.is_some()
@@ -88,6 +98,7 @@ impl HttpFlags {
             bridge: http,
             mcp,
             reach: if http_allow_remote { Reach::Remote } else { Reach::Loopback },
+            has_console: http_console,
             origins: http_allow_origin,
             hosts: http_host,
             token_file: http_token_file,
