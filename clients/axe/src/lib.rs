@@ -1,0 +1,10 @@
+//! axe, the agent runner: agents are small TOML files, run from the shell, bounded in tokens and reach.
+//!
+//! It is a client of the runtime: its file and command tools are requests to a running `axlrd`, or to one that it
+//! starts for itself. Confinement, atomic writes, containment of programs and caps come from there.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`provider`] | one file a model provider, each turning its own wire format into one [`provider::Reply`] |
+
+pub mod provider;

@@ -1,0 +1,3 @@
+//! The `axe` program.
+
+fn main() {}
