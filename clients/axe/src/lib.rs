@@ -3,8 +3,21 @@
 //! It is a client of the runtime: its file and command tools are requests to a running `axlrd`, or to one that it
 //! starts for itself. Confinement, atomic writes, containment of programs and caps come from there.
 //!
-//! | room | what it holds |
-//! |---|---|
-//! | [`provider`] | one file a model provider, each turning its own wire format into one [`provider::Reply`] |
+//! | room | what it holds | it never hears of |
+//! |---|---|---|
+//! | [`provider`] | one file a model provider, each turning its own wire format into one [`provider::Reply`] | agents |
+//! | [`config`] | axe's own files: agents, skills, `config.toml`, directories | models being asked, the runtime |
+//! | [`prompt`] | what a model is told, and whether it refused | where files come from |
+//! | [`memory`] | what agents remember, and `axe gc` | agents' other settings |
+//! | [`output`] | what people and programs read: JSON, dry run, diagnostics, exit codes | how it came about |
+//! | [`prepare`] | an agent put together, up to its first request | models being asked |
+//! | [`cli`] | the command line, and what each command is made of | |
 
+pub mod cli;
+pub mod config;
+pub mod memory;
+pub mod output;
+pub mod prepare;
+pub mod prompt;
 pub mod provider;
+mod text;

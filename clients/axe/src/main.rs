@@ -1,3 +1,7 @@
 //! The `axe` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    axe::cli::main()
+}
