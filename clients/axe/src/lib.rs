@@ -5,6 +5,9 @@
 //!
 //! | room | what it holds |
 //! |---|---|
+//! | [`net`] | the way out: the guard, connectors, `url_fetch` and `web_search` |
 //! | [`provider`] | one file a model provider, each turning its own wire format into one [`provider::Reply`] |
 
+pub mod net;
 pub mod provider;
+pub mod secret;
