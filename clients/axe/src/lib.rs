@@ -5,6 +5,7 @@
 //!
 //! | room | what it holds | it never hears of |
 //! |---|---|---|
+//! | [`net`] | the way out: the guard, connectors, `url_fetch` and `web_search` | agents |
 //! | [`provider`] | one file a model provider, each turning its own wire format into one [`provider::Reply`] | agents |
 //! | [`config`] | axe's own files: agents, skills, `config.toml`, directories | models being asked, the runtime |
 //! | [`prompt`] | what a model is told, and whether it refused | where files come from |
@@ -16,8 +17,10 @@
 pub mod cli;
 pub mod config;
 pub mod memory;
+pub mod net;
 pub mod output;
 pub mod prepare;
 pub mod prompt;
 pub mod provider;
+pub mod secret;
 mod text;
