@@ -1,7 +1,7 @@
 //! Which server a model is asked at, and with which key: environment over `config.toml` over what is built in.
 
 use super::global::ProviderSettings;
-use super::{Environment, Error, Global, Secret};
+use super::{Environment, Error, Global, Secret, aws};
 
 /// What kind of server a provider is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,10 +92,13 @@ impl Endpoint {
         if kind.needs_key() && key.is_none() {
             return Err(Error::NoKey { provider: provider.to_owned(), variable: key_variable(provider) });
         }
-        let region = region(provider, &settings, environment);
-        if kind == Kind::Bedrock && region.is_none() {
-            return Err(Error::NoRegion { provider: provider.to_owned() });
-        }
+        let region = match kind {
+            Kind::Bedrock => Some(
+                region(provider, &settings, environment)
+                    .ok_or_else(|| Error::NoRegion { provider: provider.to_owned() })?,
+            ),
+            _ => settings.region.clone(),
+        };
         Ok(Self {
             provider: provider.to_owned(),
             kind,
@@ -139,6 +142,7 @@ fn region(provider: &str, settings: &ProviderSettings, environment: &Environment
         .find_map(|name| environment.get(name))
         .map(str::to_owned)
         .or_else(|| settings.region.clone())
+        .or_else(|| aws::profile_region(environment))
 }
 
 /// A provider's name within a variable's: shells know no other characters there.

@@ -4,6 +4,7 @@
 
 mod agent;
 mod artifacts;
+mod aws;
 mod check;
 mod directories;
 mod document;
