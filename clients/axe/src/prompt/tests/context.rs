@@ -198,3 +198,24 @@ fn faults_are_told_apart() {
     assert!(matches!(gathered(&tree, &["[", "*"]), Err(GatherError::Pattern(_))));
     assert_eq!(gathered(&tree, &["*"]), Err(GatherError::Unavailable("nobody listens".into())));
 }
+
+proptest::proptest! {
+    /// The walk, which lists only what it must, finds what matching every path would.
+    #[test]
+    fn the_walk_finds_what_matches(
+        names in proptest::collection::btree_set("[ab]{1,2}(/[ab]{1,2}){0,3}", 0..12),
+        pattern in "([ab*?]{1,2}|\\*\\*)(/([ab*?]{1,2}|\\*\\*)){0,3}",
+    ) {
+        // A path can't be a file and a directory.
+        let is_directory = |path: &str| names.iter().any(|other| other.starts_with(&format!("{path}/")));
+        let files: Vec<&'static str> = names
+            .iter()
+            .filter(|path| !is_directory(path))
+            .map(|path| &*path.clone().leak())
+            .collect();
+        let tree = Tree::new(&files.iter().map(|path| (*path, &b""[..])).collect::<Vec<_>>());
+        let parsed = Pattern::parse(&pattern).unwrap();
+        let expected: Vec<_> = tree.files.keys().copied().filter(|path| parsed.matches(path)).collect();
+        proptest::prop_assert_eq!(paths(&tree, &[&pattern]), expected);
+    }
+}
