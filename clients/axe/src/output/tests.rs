@@ -7,9 +7,10 @@ use super::{
     Artifact, BudgetUse, DryRun, Envelope, Event, EventLine, Exit, Failure, Mask, ToolCallDetail, Totals,
     detail_output,
 };
-use crate::config::{Directories, Environment, Lookup, Overrides, Place, Resolved, Secret};
+use crate::config::{Directories, Environment, Lookup, Overrides, Place, Resolved};
 use crate::prompt::{Asked, ContextFile, UserMessage};
 use crate::provider::{self, Category, Usage};
+use crate::secret::Secret;
 
 fn value(envelope: &Envelope) -> Value {
     serde_json::from_str(&envelope.to_line().unwrap()).unwrap()
@@ -140,7 +141,7 @@ fn keys_are_masked_wherever_they_stand() {
     for (text, expected) in [
         ("x secret-key, secret-key-longer!", "x ***, ***!"),
         ("Incorrect API key provided: sk-proj-abc123XYZ789.", "Incorrect API key provided: sk-***"),
-        ("sk-abcd********wxyz", "sk-***"),
+        ("sk-abcd********wxyz", "***"),
         ("task-0123456789abcdef disk-image", "task-0123456789abcdef disk-image"),
         ("sk-short", "sk-short"),
         ("Authorization: Bearer abcdefghijklmnop done", "Authorization: Bearer *** done"),

@@ -7,8 +7,9 @@ mod refusals;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use super::user::{STDIN_MAX_BYTES, read_within};
+use super::user::read_within;
 use super::{Asked, DEFAULT_TASK, Stdin, StdinError, UserMessage, sub_agent_task};
+use crate::limits::STDIN_MAX_BYTES;
 
 /// A stdin of a test.
 enum Fake {

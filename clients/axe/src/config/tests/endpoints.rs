@@ -1,7 +1,8 @@
 //! Providers: who is known, where they are, and which key they get.
 
 use super::Home;
-use crate::config::{Endpoint, Global, Kind, Secret, known_secrets};
+use crate::config::{Endpoint, Global, known_secrets};
+use crate::secret::Secret;
 
 fn resolve(config: &str, provider: &str, variables: &[(&str, &str)]) -> Result<Endpoint, String> {
     let home = Home::new();
@@ -15,29 +16,30 @@ fn resolve(config: &str, provider: &str, variables: &[(&str, &str)]) -> Result<E
 fn environment_goes_over_config_goes_over_what_is_built_in() {
     let config = "[providers.openai]\napi_key = \"file\"\nbase_url = \"http://file\"\n";
     for (config, variables, key, base_url) in [
-        ("", &[("OPENAI_API_KEY", "env")][..], "env", "https://api.openai.com/v1"),
-        (config, &[], "file", "http://file"),
-        (config, &[("OPENAI_API_KEY", ""), ("AXE_OPENAI_BASE_URL", "")], "file", "http://file"),
-        (config, &[("OPENAI_API_KEY", "env"), ("AXE_OPENAI_BASE_URL", "http://env")], "env", "http://env"),
+        ("", &[("OPENAI_API_KEY", "env")][..], "env", None),
+        (config, &[], "file", Some("http://file")),
+        (config, &[("OPENAI_API_KEY", ""), ("AXE_OPENAI_BASE_URL", "")], "file", Some("http://file")),
+        (
+            config,
+            &[("OPENAI_API_KEY", "env"), ("AXE_OPENAI_BASE_URL", "http://env")],
+            "env",
+            Some("http://env"),
+        ),
     ] {
         let endpoint = resolve(config, "openai", variables).unwrap();
         assert_eq!(endpoint.key, Some(Secret::new(key)));
-        assert_eq!(endpoint.base_url.as_deref(), Some(base_url));
-        assert_eq!(endpoint.is_default_base_url, base_url.contains("openai.com"));
+        assert_eq!(endpoint.base_url.as_deref(), base_url);
     }
 }
 
 #[test]
-fn every_provider_has_its_kind_and_place() {
+fn built_in_providers_need_a_key_or_not() {
     let keys = [("ANTHROPIC_API_KEY", "k"), ("OPENCODE_API_KEY", "k"), ("AWS_REGION", "eu-west-1")];
-    for (provider, kind, base_url) in [
-        ("anthropic", Kind::Anthropic, Some("https://api.anthropic.com")),
-        ("ollama", Kind::Ollama, Some("http://localhost:11434")),
-        ("opencode", Kind::OpenCode, Some("https://opencode.ai/zen")),
-        ("bedrock", Kind::Bedrock, None),
-    ] {
+    for (provider, key) in
+        [("anthropic", Some("k")), ("ollama", None), ("opencode", Some("k")), ("bedrock", None)]
+    {
         let endpoint = resolve("", provider, &keys).unwrap();
-        assert_eq!((endpoint.kind, endpoint.base_url.as_deref()), (kind, base_url));
+        assert_eq!((endpoint.key, endpoint.base_url), (key.map(Secret::new), None), "{provider}");
     }
 }
 
@@ -45,11 +47,11 @@ fn every_provider_has_its_kind_and_place() {
 fn a_base_url_makes_any_other_name_a_provider_and_a_key_is_not_needed() {
     let config = "[providers.my-llm]\nbase_url = \"http://h/v1\"\n";
     let endpoint = resolve(config, "my-llm", &[]).unwrap();
-    assert_eq!((endpoint.kind, endpoint.key), (Kind::OpenAiCompatible, None));
+    assert_eq!((endpoint.base_url.as_deref(), endpoint.key), (Some("http://h/v1"), None));
     let endpoint = resolve(config, "my-llm", &[("MY_LLM_API_KEY", "k")]).unwrap();
     assert_eq!(endpoint.key, Some(Secret::new("k")));
     let endpoint = resolve("", "other", &[("AXE_OTHER_BASE_URL", "http://h")]).unwrap();
-    assert_eq!(endpoint.kind, Kind::OpenAiCompatible);
+    assert_eq!(endpoint.base_url.as_deref(), Some("http://h"));
 }
 
 #[test]
@@ -141,10 +143,17 @@ fn unknown_keys_warn_and_a_missing_file_says_nothing() {
 fn secrets_are_known_and_never_shown() {
     let home = Home::new();
     home.write(".config/axe/config.toml", "[providers.x]\napi_key = \"filekey\"\nbase_url = \"http://h\"\n");
-    let place =
-        home.place(&[("OPENAI_API_KEY", "openaikey"), ("X_API_KEY", "xkey"), ("TAVILY_API_KEY", "t")]);
+    let place = home.place(&[
+        ("OPENAI_API_KEY", "openaikey"),
+        ("X_API_KEY", "xkey"),
+        ("TAVILY_API_KEY", "t"),
+        ("AWS_ACCESS_KEY_ID", "id"),
+        ("GH_TOKEN", "gh"),
+        ("PATH", "/bin"),
+    ]);
     let secrets = known_secrets(&place.global, &place.environment);
-    for expected in ["filekey", "openaikey", "xkey", "t"] {
+    assert!(!secrets.contains(&Secret::new("/bin")));
+    for expected in ["filekey", "openaikey", "xkey", "t", "id", "gh"] {
         assert!(secrets.contains(&Secret::new(expected)), "{expected}");
     }
     let shown = format!("{place:?} {secrets:?}");

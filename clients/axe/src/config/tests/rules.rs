@@ -142,6 +142,11 @@ env = { K = "v" }
 }
 
 #[test]
+fn a_byte_order_mark_is_no_fault() {
+    assert_eq!(parse("a", &format!("\u{feff}{MINIMAL}")).unwrap(), accepted(""));
+}
+
+#[test]
 fn zero_and_absent_are_the_same() {
     let zeros = accepted(
         "timeout = 0\nallowed_hosts = []\n[sub_agents_config]\nmax_depth = 0\ntimeout = 0\n[memory]\nlast_n = 0\n\
