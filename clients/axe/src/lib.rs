@@ -12,10 +12,12 @@
 //! | [`memory`] | what agents remember, and `axe gc` | agents' other settings |
 //! | [`output`] | what people and programs read: JSON, dry run, diagnostics, exit codes | how it came about |
 //! | [`prepare`] | an agent put together, up to its first request | models being asked |
+//! | [`secret`] | keys, and how they are kept out of sight | |
 //! | [`cli`] | the command line, and what each command is made of | |
 
 pub mod cli;
 pub mod config;
+pub mod limits;
 pub mod memory;
 pub mod net;
 pub mod output;

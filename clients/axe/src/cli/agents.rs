@@ -9,6 +9,7 @@ use super::flags::{AgentsCommand, AgentsFlags};
 use super::{environment, help, lookup, place, print, print_exactly};
 use crate::config::{Directories, Environment, Lookup, check_agents, init_agent};
 use crate::output::{Console, Exit, Failure, Mask};
+use crate::text::one_line;
 
 pub(super) fn command(flags: AgentsFlags) -> Result<Exit, Failure> {
     let Some(command) = flags.command else { return help(Some("agents")) };
@@ -47,7 +48,7 @@ fn list(lookup: &Lookup) -> Result<Exit, Failure> {
     for (name, loaded) in lookup.list() {
         match loaded {
             Ok(loaded) if loaded.agent.description.is_empty() => lines += &format!("{name}\n"),
-            Ok(loaded) => lines += &format!("{name} - {}\n", loaded.agent.description),
+            Ok(loaded) => lines += &format!("{name} - {}\n", one_line(&loaded.agent.description)),
             Err(error) => console.warn(format_args!("skipped agent {name:?}: {error}")),
         }
     }

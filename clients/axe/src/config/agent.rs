@@ -5,14 +5,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Turns that a run may take when nothing else is said.
-pub const DEFAULT_MAX_TURNS: u32 = 50;
-/// Time of a whole run when nothing else is said.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
-/// Depth of sub-agents when nothing else is said.
-pub const DEFAULT_MAX_DEPTH: u32 = 3;
-/// Largest depth of sub-agents.
-pub const MAX_DEPTH_LIMIT: u32 = 5;
+use crate::limits;
+use crate::secret::Secret;
+
 /// Name of a JSON schema that has none.
 const DEFAULT_SCHEMA_NAME: &str = "response";
 
@@ -123,7 +118,7 @@ pub struct SubAgents {
 impl SubAgents {
     /// How deep calls may nest.
     pub fn effective_max_depth(&self) -> u32 {
-        self.max_depth.unwrap_or(DEFAULT_MAX_DEPTH)
+        self.max_depth.unwrap_or(limits::DEFAULT_MAX_DEPTH)
     }
 
     /// Whether calls of one turn run at once.
@@ -220,8 +215,8 @@ impl Default for RetrySettings {
         Self {
             max_retries: 0,
             backoff: Backoff::Exponential,
-            initial_delay: Duration::from_millis(500),
-            max_delay: Duration::from_millis(30_000),
+            initial_delay: limits::DEFAULT_INITIAL_DELAY,
+            max_delay: limits::DEFAULT_MAX_DELAY,
         }
     }
 }
@@ -324,12 +319,12 @@ impl Transport {
     pub fn resolve_secrets(
         &self,
         environment: &super::Environment,
-    ) -> Result<BTreeMap<String, super::Secret>, super::Unset> {
+    ) -> Result<BTreeMap<String, Secret>, super::Unset> {
         let (Self::Sse { headers: values, .. }
         | Self::StreamableHttp { headers: values, .. }
         | Self::Stdio { env: values, .. }) = self;
         let resolve = |(name, value): (&String, &String)| {
-            Ok((name.clone(), super::Secret::new(environment.expand_braced(value)?)))
+            Ok((name.clone(), Secret::new(environment.expand_braced(value)?)))
         };
         values.iter().map(resolve).collect()
     }

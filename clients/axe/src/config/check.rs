@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::{
-    Directories, Environment, Error, Global, Kind, Loaded, Lookup, ModelName, Place, Skill, directories,
+    Directories, Endpoint, Environment, Error, Global, Loaded, Lookup, ModelName, Place, Skill, directories,
     hosts,
 };
 use crate::prompt::Pattern;
@@ -134,10 +134,7 @@ fn model_problem(model: &str, global: &Global, environment: &Environment) -> Opt
         Ok(model) => model,
         Err(error) => return Some(Error::to_string(&error)),
     };
-    if Kind::built_in(&model.provider).is_some() {
-        return None;
-    }
-    match super::Endpoint::resolve(&model.provider, global, environment) {
+    match Endpoint::resolve(&model.provider, global, environment) {
         Err(error @ Error::UnsupportedProvider { .. }) => Some(error.to_string()),
         _ => None,
     }

@@ -7,10 +7,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::agent::{
-    Agent, ArtifactSettings, Backoff, BuiltIn, MAX_DEPTH_LIMIT, McpServer, MemorySettings, Params,
-    ResponseFormat, RetrySettings, SubAgents, Transport,
+    Agent, ArtifactSettings, Backoff, BuiltIn, McpServer, MemorySettings, Params, ResponseFormat,
+    RetrySettings, SubAgents, Transport,
 };
 use super::{Error, hosts};
+use crate::limits;
 
 /// An agent file as it stands. Validation turns it into an [`Agent`].
 #[derive(Debug, Default, Deserialize)]
@@ -139,8 +140,8 @@ impl Document {
 impl SubAgentsDocument {
     fn validate(self) -> Result<SubAgents, Error> {
         let max_depth = positive("sub_agents_config.max_depth", self.max_depth)?;
-        if max_depth.is_some_and(|depth| depth > MAX_DEPTH_LIMIT.into()) {
-            return broken(format!("sub_agents_config.max_depth cannot exceed {MAX_DEPTH_LIMIT}"));
+        if max_depth.is_some_and(|depth| depth > limits::MAX_DEPTH.into()) {
+            return broken(format!("sub_agents_config.max_depth cannot exceed {}", limits::MAX_DEPTH));
         }
         Ok(SubAgents {
             max_depth: max_depth.and_then(|depth| u32::try_from(depth).ok()),

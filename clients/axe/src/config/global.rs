@@ -6,7 +6,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::unknown::{self, unknown_keys};
-use super::{Error, Secret, lookup};
+use super::{Error, lookup};
+use crate::secret::Secret;
 
 /// What `config.toml` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,12 +27,6 @@ pub struct ProviderSettings {
     pub base_url: Option<String>,
     /// The region of Bedrock.
     pub region: Option<String>,
-    /// OpenRouter's attribution: the address of the app.
-    pub referer: Option<String>,
-    /// OpenRouter's attribution: the app's name.
-    pub title: Option<String>,
-    /// OpenRouter's attribution: the app's kind.
-    pub categories: Option<String>,
 }
 
 impl Global {
@@ -76,9 +71,6 @@ fn parse(text: &str) -> Result<BTreeMap<String, ProviderSettings>, Fault> {
             api_key: text("api_key")?.map(Secret::new),
             base_url: text("base_url")?,
             region: text("region")?,
-            referer: text("referer")?,
-            title: text("title")?,
-            categories: text("categories")?,
         };
         Ok((name, settings))
     };

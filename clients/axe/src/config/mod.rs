@@ -4,6 +4,7 @@
 
 mod agent;
 mod artifacts;
+mod aws;
 mod check;
 mod directories;
 mod document;
@@ -16,21 +17,20 @@ mod lookup;
 mod model;
 mod resolve;
 mod scaffold;
-mod secret;
 mod skill;
 #[cfg(test)]
 mod tests;
 mod unknown;
 
 pub use agent::{
-    Agent, ArtifactSettings, Backoff, BuiltIn, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT,
-    MAX_DEPTH_LIMIT, McpServer, MemorySettings, Params, ResponseFormat, RetrySettings, SubAgents, Transport,
+    Agent, ArtifactSettings, Backoff, BuiltIn, McpServer, MemorySettings, Params, ResponseFormat,
+    RetrySettings, SubAgents, Transport,
 };
 pub use artifacts::{ARTIFACT_DIR_VARIABLE, ArtifactDir, ArtifactPlan};
 pub use check::{Finding, check_agents};
 pub use directories::Directories;
 pub(crate) use directories::make as make_directory;
-pub use endpoint::{Endpoint, Kind, known_secrets};
+pub use endpoint::{Endpoint, known_secrets};
 pub use environment::{Environment, Unset};
 pub use error::Error;
 pub use global::{Global, ProviderSettings};
@@ -38,5 +38,4 @@ pub use lookup::{Loaded, Lookup, check_name, parse};
 pub use model::ModelName;
 pub use resolve::{Overrides, Place, Resolved};
 pub use scaffold::{agent_template, init_agent, init_config};
-pub use secret::Secret;
 pub use skill::Skill;

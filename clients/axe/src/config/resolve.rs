@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{
-    Agent, ArtifactPlan, DEFAULT_MAX_TURNS, DEFAULT_TIMEOUT, Directories, Environment, Error, Global, Lookup,
-    ModelName, Skill, directories,
+    Agent, ArtifactPlan, Directories, Environment, Error, Global, Lookup, ModelName, Skill, directories,
 };
+use crate::limits;
 
 /// Where axe runs: what is the same for every agent of a run.
 #[derive(Debug, Clone)]
@@ -106,9 +106,9 @@ impl Resolved {
             model,
             skill,
             artifacts,
-            timeout: at_least(overrides.timeout).or(agent.timeout).unwrap_or(DEFAULT_TIMEOUT),
+            timeout: at_least(overrides.timeout).or(agent.timeout).unwrap_or(limits::DEFAULT_TIMEOUT),
             budget_max_tokens: overrides.max_tokens.filter(|max| *max > 0).or(agent.budget_max_tokens),
-            max_turns: overrides.max_turns.unwrap_or(DEFAULT_MAX_TURNS),
+            max_turns: overrides.max_turns.unwrap_or(limits::DEFAULT_MAX_TURNS),
             stream: overrides.stream.unwrap_or(agent.stream),
             sub_agents: lookup.from_workdir(&workdir),
             workdir,

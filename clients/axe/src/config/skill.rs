@@ -49,7 +49,7 @@ impl Skill {
 
 fn locate(reference: &str, config: &Path) -> PathBuf {
     let direct = config.join(reference);
-    let is_bare = !reference.contains('/');
+    let is_bare = !reference.contains('/') && !reference.ends_with(".md");
     if is_bare && !direct.is_file() {
         return config.join("skills").join(reference).join(SKILL_FILE);
     }

@@ -68,6 +68,7 @@ pub(super) const GLOBAL: &[(&str, Shape)] = &[(
         ("api_key", Any),
         ("base_url", Any),
         ("region", Any),
+        // OpenRouter's attribution, which existing files may hold; nothing is sent of it.
         ("referer", Any),
         ("title", Any),
         ("categories", Any),

@@ -2,10 +2,9 @@
 
 use std::time::SystemTime;
 
+use crate::limits;
 use crate::text::cut;
 
-/// Bytes of a result that are kept.
-const RESULT_MAX_BYTES: usize = 1000;
 const HEADING: &str = "## ";
 const NOTHING: &str = "(none)";
 
@@ -66,7 +65,7 @@ pub(super) fn entry(now: SystemTime, task: &str, result: &str) -> String {
     let time = humantime::format_rfc3339_seconds(now);
     let task = task.replace("\r\n", " ").replace(['\n', '\r'], " ");
     let task = if task.is_empty() { NOTHING } else { &task };
-    let kept = cut(result, RESULT_MAX_BYTES);
+    let kept = cut(result, limits::MEMORY_RESULT_MAX_BYTES);
     let dots = if kept.len() < result.len() { "..." } else { "" };
     let kept = if kept.is_empty() { NOTHING.to_owned() } else { escape_headings(kept) };
     format!("{HEADING}{time}\n**Task:** {task}\n**Result:** {kept}{dots}\n\n")

@@ -1,16 +1,13 @@
 //! `axe gc`: a model reads the whole memory and tells what it shows; then old entries go, by count alone.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use super::store::{Memory, MemoryError, Trimmed};
 use crate::config::MemorySettings;
+use crate::limits;
 use crate::provider::{self, Category, Message, Provider, Request};
 
-/// Time of the one request.
-const TIMEOUT: Duration = Duration::from_secs(120);
 const TEMPERATURE: f64 = 0.3;
-const MAX_TOKENS: u64 = 4096;
 
 const ANALYST: &str = "\
 You read the memory of an automated agent: a log of its runs, each with the time, the task and the start of the \
@@ -118,14 +115,14 @@ impl Collection<'_> {
             messages: vec![Message::User(entries.to_owned())],
             tools: Vec::new(),
             temperature: Some(TEMPERATURE),
-            max_tokens: Some(MAX_TOKENS),
+            max_tokens: Some(limits::GC_MAX_TOKENS),
             response_format: None,
         };
-        match tokio::time::timeout(TIMEOUT, provider.complete(&request)).await {
+        match tokio::time::timeout(limits::GC_TIMEOUT, provider.complete(&request)).await {
             Ok(reply) => Ok(reply?.text),
             Err(_) => Err(GcError::Provider(provider::Error {
                 category: Category::Timeout,
-                message: format!("no answer within {} s", TIMEOUT.as_secs()),
+                message: format!("no answer within {} s", limits::GC_TIMEOUT.as_secs()),
                 status: None,
                 retry_after: None,
             })),

@@ -3,10 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::limits;
 use crate::text::cut;
 
-/// Bytes of a tool's output that the envelope shows. What the model gets is never cut by this.
-const OUTPUT_MAX_BYTES: usize = 1024;
 const TRUNCATED: &str = "... (truncated)";
 
 /// The result of a run. Members stand, and are written, in alphabetical order.
@@ -152,7 +151,7 @@ pub struct ToolCallDetail {
 
 /// What the envelope shows of a tool's output.
 pub fn detail_output(output: &str) -> String {
-    let shown = cut(output, OUTPUT_MAX_BYTES);
+    let shown = cut(output, limits::DETAIL_OUTPUT_MAX_BYTES);
     let mark = if shown.len() < output.len() { TRUNCATED } else { "" };
     format!("{shown}{mark}")
 }

@@ -1,11 +1,11 @@
 //! Keeping keys out of everything that is printed.
 
-use crate::config::Secret;
+use crate::secret::{self, Secret};
 
 /// What a key is replaced with.
 const MASKED: &str = "***";
-/// Shorter texts occur by chance; a placeholder for a server without keys is no secret.
-const SECRET_MIN_BYTES: usize = 6;
+/// A placeholder for a server without keys, such as `ollama`, is no secret, and would hide ordinary words.
+const SECRET_MIN_BYTES: usize = 8;
 /// Beginnings that keys have at large providers: a provider may quote a key that axe itself does not know.
 const KEY_PREFIXES: &[&str] = &["sk-", "tvly-", "xai-", "gsk_", "AIza", "AKIA", "ASIA", "Bearer "];
 /// Characters after such a beginning from which on it is taken for a key.
@@ -26,19 +26,13 @@ impl std::fmt::Debug for Mask {
 impl Mask {
     /// A mask for these keys.
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
-        let mut secrets: Vec<_> =
-            secrets.into_iter().filter(|secret| secret.expose().len() >= SECRET_MIN_BYTES).collect();
-        // A key that contains another goes first, or its rest would stay.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
-        Self { secrets }
+        let is_key = |secret: &Secret| secret.expose().len() >= SECRET_MIN_BYTES;
+        Self { secrets: secrets.into_iter().filter(is_key).collect() }
     }
 
     /// The text without keys.
     pub fn apply(&self, text: &str) -> String {
-        let mut masked = text.to_owned();
-        for secret in &self.secrets {
-            masked = masked.replace(secret.expose(), MASKED);
-        }
+        let mut masked = secret::mask(text, &self.secrets);
         for prefix in KEY_PREFIXES {
             masked = mask_after(&masked, prefix);
         }

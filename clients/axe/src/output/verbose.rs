@@ -5,12 +5,10 @@ use std::path::Path;
 
 use super::BudgetUse;
 use crate::config::{Params, Resolved};
+use crate::limits;
 use crate::prompt::UserMessage;
 use crate::provider::Usage;
 use crate::text::{cut, one_line};
-
-/// Bytes of a text that a line shows of it.
-const PREVIEW_MAX_BYTES: usize = 80;
 
 /// What a run starts from.
 pub fn before(resolved: &Resolved, files: usize, user: &UserMessage) -> Vec<String> {
@@ -89,7 +87,7 @@ pub fn retrying(attempt: u32, max_attempts: u32, category: &str, delay_ms: u64) 
 /// The start of a text, on one line; three dots stand for its rest.
 pub fn preview(text: &str) -> String {
     let line = one_line(text);
-    let shown = cut(&line, PREVIEW_MAX_BYTES);
+    let shown = cut(&line, limits::PREVIEW_MAX_BYTES);
     let dots = if shown.len() < line.len() { "..." } else { "" };
     format!("{shown}{dots}")
 }

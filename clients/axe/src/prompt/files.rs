@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pattern::{Pattern, PatternError, Segment};
+use crate::limits;
 use crate::provider::Boxed;
 
-/// From this size on all context files together are worth a warning: few models take more.
-const LARGE_CONTEXT_BYTES: usize = 512 * 1024;
-/// A NUL among this many first bytes marks a file as binary.
-const BINARY_PREFIX_BYTES: usize = 512;
 /// Never entered by `**`: no part of what people mean by their files.
 const REPOSITORY: &str = ".git";
 
@@ -109,7 +106,7 @@ pub async fn gather(patterns: &[String], files: &dyn Files) -> Result<Gathered, 
         }
     }
     let size: usize = gathered.files.iter().map(|file| file.text.len()).sum();
-    if size >= LARGE_CONTEXT_BYTES {
+    if size >= limits::LARGE_CONTEXT_BYTES {
         gathered.warnings.push(format!(
             "{} context files hold {} KiB, which few models take; narrow the patterns of files",
             gathered.files.len(),
@@ -203,7 +200,7 @@ fn below(directory: &str, name: &str) -> String {
 }
 
 fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().take(BINARY_PREFIX_BYTES).any(|byte| *byte == 0)
+    bytes.iter().take(limits::BINARY_PREFIX_BYTES).any(|byte| *byte == 0)
 }
 
 /// None for what is passed over.

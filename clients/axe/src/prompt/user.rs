@@ -4,11 +4,10 @@ use std::io::Read;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crate::limits::STDIN_MAX_BYTES;
+
 /// What an agent is told when nobody says anything.
 pub const DEFAULT_TASK: &str = "Execute the task described in your instructions.";
-/// Most that is read from stdin.
-pub(super) const STDIN_MAX_BYTES: u64 = 32 * 1024 * 1024;
-
 /// What an agent is asked, and where that came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserMessage {
