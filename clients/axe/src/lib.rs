@@ -12,6 +12,7 @@
 //! | [`memory`] | what agents remember, and `axe gc` | agents' other settings |
 //! | [`output`] | what people and programs read: JSON, dry run, diagnostics, exit codes | how it came about |
 //! | [`prepare`] | an agent put together, up to its first request | models being asked |
+//! | [`retry`] | another try, after a while | agents |
 //! | [`secret`] | keys, and how they are kept out of sight | |
 //! | [`cli`] | the command line, and what each command is made of | |
 
@@ -24,5 +25,6 @@ pub mod output;
 pub mod prepare;
 pub mod prompt;
 pub mod provider;
+pub mod retry;
 pub mod secret;
 mod text;
