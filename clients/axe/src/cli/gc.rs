@@ -3,7 +3,8 @@
 use std::io;
 
 use super::flags::GcFlags;
-use super::{console, join, lookup, print};
+use super::{console, lookup, models, print};
+use crate::agent;
 use crate::config::{Agent, Endpoint, ModelName, Place};
 use crate::memory::{Collection, GcError, Memory};
 use crate::output::{Console, Exit, Failure};
@@ -87,7 +88,8 @@ fn trim(name: &str, agent: &Agent, flags: &GcFlags, place: &Place) -> Result<Exi
         .build()
         .map_err(|error| Failure::runtime(format_args!("the event loop could not be made: {error}")))?;
     executor.block_on(async {
-        let provider = join::connect(&endpoint).await?;
+        let provider =
+            models::connect(&endpoint).await.map_err(|error| agent::Error::from(error).failure())?;
         collection.run(&*provider, &mut stdout).await.map_err(failure)
     })?;
     Ok(Exit::Success)

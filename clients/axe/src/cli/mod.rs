@@ -7,7 +7,10 @@ mod config;
 mod flags;
 mod gc;
 mod join;
+mod models;
+mod narrator;
 pub mod run;
+mod screen;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -69,7 +72,11 @@ fn lookup(agents_dir: Option<&str>, place: &Place) -> Lookup {
 
 /// stderr, with every key masked that these surroundings hold.
 fn console(place: &Place, is_verbose: bool) -> Console {
-    Console::new(Mask::new(known_secrets(&place.global, &place.environment)), is_verbose)
+    Console::new(mask(place), is_verbose)
+}
+
+fn mask(place: &Place) -> Mask {
+    Mask::new(known_secrets(&place.global, &place.environment))
 }
 
 /// A provider that can't be had: one that nobody knows is no fault of a file.

@@ -1,14 +1,16 @@
 //! `axe run`: everything up to the first request, and the dry run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::flags::RunFlags;
-use super::{console, join, lookup, print_exactly};
+use super::{console, join, lookup, mask, print_exactly};
 use crate::config::{Endpoint, Lookup, Overrides, Place, Resolved};
 use crate::output::{Console, DryRun, Exit, Failure};
 use crate::prepare::{Prepared, Workdirs};
 use crate::prompt::{GatherError, Stdin, UserMessage};
+use crate::runtime::{ContextFiles, Daemon, Runtime};
 
 /// A run that only has to be run.
 #[derive(Debug)]
@@ -25,8 +27,8 @@ pub struct Run {
     pub keeps_artifacts: bool,
     /// Where requests and replies come from or go to.
     pub tape: Tape,
-    /// The socket of a running runtime; None starts one.
-    pub socket: Option<PathBuf>,
+    /// The way to files and commands.
+    pub runtime: Arc<Runtime>,
 }
 
 /// What a run prints on stdout.
@@ -61,20 +63,34 @@ pub(super) fn command(flags: RunFlags, place: Place) -> Result<Exit, Failure> {
 fn start(flags: RunFlags, place: Place, console: &Console) -> Result<Exit, Failure> {
     // An empty variable names no socket.
     let socket = flags.socket.clone().filter(|path| !path.as_os_str().is_empty());
-    let workdirs = join::workdirs(socket.clone());
+    let runtime = Arc::new(Runtime::new(Daemon::find(socket, place.environment.get("PATH"))));
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::runtime(format_args!("the event loop could not be made: {error}")))?;
+    executor.block_on(async {
+        let result = perform(flags, place, console, &runtime).await;
+        runtime.close().await;
+        result
+    })
+}
+
+async fn perform(
+    flags: RunFlags,
+    place: Place,
+    console: &Console,
+    runtime: &Arc<Runtime>,
+) -> Result<Exit, Failure> {
     let lookup = lookup(flags.agents_dir.as_deref(), &place);
     place.global.warnings.iter().for_each(|warning| console.warn(warning));
-    let prepared = executor.block_on(prepare(&flags, std::io::stdin(), &lookup, &place, &*workdirs))?;
+    let prepared = prepare(&flags, std::io::stdin(), &lookup, &place, &ContextFiles(runtime.clone())).await?;
     prepared.warnings.iter().for_each(|warning| console.warn(warning));
     prepared.explanation().iter().for_each(|line| console.explain(line));
     if flags.dry_run {
         doubts(&prepared.resolved, &place).iter().for_each(|doubt| console.warn(doubt));
         return print_exactly(dry_run(&prepared).as_bytes());
     }
+    let mask = mask(&place);
     let run = Run {
         prepared,
         place,
@@ -90,9 +106,9 @@ fn start(flags: RunFlags, place: Place, console: &Console) -> Result<Exit, Failu
             (None, Some(directory)) => Tape::Replay(directory),
             (None, None) => Tape::Off,
         },
-        socket,
+        runtime: runtime.clone(),
     };
-    executor.block_on(join::run(run))
+    join::run(run, mask).await
 }
 
 /// Loads the agent, reads what it is asked, its context and its memory.

@@ -21,6 +21,8 @@ pub enum Exit {
     Budget = 4,
     /// SIGINT.
     Interrupted = 130,
+    /// SIGTERM.
+    Terminated = 143,
 }
 
 impl Exit {

@@ -79,6 +79,16 @@ pub fn calling_sub_agent(name: &str, depth: u32, task: &str) -> String {
     format!("[sub-agent] Calling {name:?} (depth {depth}) with task: {}", preview(task))
 }
 
+/// A sub-agent is done: with so many characters, or for what reason without.
+pub fn sub_agent_done(name: &str, result: Result<usize, &str>, duration_ms: u64) -> String {
+    match result {
+        Ok(characters) => {
+            format!("[sub-agent] {name:?} completed in {duration_ms}ms ({characters} chars returned)")
+        }
+        Err(reason) => format!("[sub-agent] {name:?} failed: {}", one_line(reason)),
+    }
+}
+
 /// A request is sent again.
 pub fn retrying(attempt: u32, max_attempts: u32, category: &str, delay_ms: u64) -> String {
     format!("[retry] Attempt {attempt}/{max_attempts} after {category}, waiting {delay_ms}ms")

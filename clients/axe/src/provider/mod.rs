@@ -10,7 +10,7 @@ mod event;
 mod failure;
 mod http;
 pub mod limits;
-mod lines;
+pub(crate) mod lines;
 mod message;
 mod ollama;
 mod openai;
