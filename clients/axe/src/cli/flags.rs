@@ -146,8 +146,9 @@ pub(super) enum AgentsCommand {
     Edit(NamedAgent),
     /// Look for mistakes in one agent's file, or in all
     #[command(after_long_help = "\
-Finds what does not parse, unknown keys, missing skills and sub-agents, sub-agents that call each other in
-a circle, hosts and file patterns that can never match, and names that are not the file's.
+Finds what does not parse, unknown keys, missing skills and sub-agents, sub-agents that call
+each other in a circle, hosts and file patterns that can never match, and names that are not
+the file's.
 Exits with 2 when there is any.")]
     Check {
         /// The agent; all without it

@@ -96,9 +96,10 @@ impl Memory {
     fn try_trim(&self, target: usize) -> io::Result<Trimmed> {
         // Held to the end, past the rename: who waits for it then finds another file at the path and starts over.
         let mut file = self.lock(OpenOptions::new().read(true))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let entries = Entries::parse(String::from_utf8_lossy(&bytes));
+        let mut text = String::new();
+        // Fails for what is not UTF-8: it could not be written back as it was.
+        file.read_to_string(&mut text)?;
+        let entries = Entries::parse(text);
         let removed = entries.count().saturating_sub(target);
         if removed > 0 {
             // A memory behind a symlink is replaced where it is.

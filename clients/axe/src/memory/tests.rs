@@ -261,3 +261,32 @@ fn gc_asks_nobody_about_nothing_and_trims_nothing_after_a_failure() {
     assert!(matches!(error, GcError::Provider(_)), "{error}");
     assert_eq!(memory.load().unwrap().unwrap().count(), 3);
 }
+
+#[test]
+fn a_memory_that_is_not_utf_8_is_left_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = filled(home.path(), 2);
+    let mut bytes = std::fs::read(memory.path()).unwrap();
+    bytes.extend(b"\xff\n");
+    std::fs::write(memory.path(), &bytes).unwrap();
+    assert_eq!(memory.load().unwrap().unwrap().count(), 2);
+    assert!(memory.trim(1).is_err());
+    assert_eq!(std::fs::read(memory.path()).unwrap(), bytes);
+}
+
+proptest::proptest! {
+    /// Whatever was asked and answered, a run is one entry, and a trim keeps the newest ones as they are.
+    #[test]
+    fn a_run_is_one_entry(
+        runs in proptest::collection::vec(("[a#\n\r ]{0,20}", "([a#\n\r ]|\n## 2026-01-02T03:04:05Z ?\r?\n?){0,8}"), 0..6),
+        kept in 0_usize..7,
+    ) {
+        let entry = |(task, result): &(String, String)| entry::entry(moment(SECOND), task, result);
+        let all: Vec<_> = runs.iter().map(entry).collect();
+        let entries = Entries::parse(all.concat());
+        proptest::prop_assert_eq!(entries.count(), runs.len());
+        let newest = all[all.len().saturating_sub(kept)..].concat();
+        proptest::prop_assert_eq!(entries.newest(kept), &newest);
+        proptest::prop_assert_eq!(entries.trimmed_to(kept), newest);
+    }
+}

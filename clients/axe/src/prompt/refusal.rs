@@ -19,7 +19,8 @@ const UNABLE: &[&str] = &[
 /// What is said of results and of knowledge, not of what one is willing or able to do.
 const HARMLESS: &[&str] = &[
     "agree",
-    "be",
+    "be certain",
+    "be sure",
     "believe",
     "confirm",
     "determine",
@@ -40,13 +41,18 @@ const HARMLESS: &[&str] = &[
     "recall",
     "recommend",
     "reproduce",
-    "rule",
+    "rule out",
     "say",
     "see",
     "spot",
     "stress",
-    "tell",
-    "think",
+    "tell from",
+    "tell if",
+    "tell what",
+    "tell whether",
+    "tell which",
+    "tell why",
+    "think of",
     "verify",
     "wait",
 ];
@@ -98,9 +104,11 @@ pub fn is_refusal(reply: &str) -> bool {
 fn refuses(sentence: &str, phrase: &str) -> bool {
     positions(sentence, phrase).any(|at| {
         let before = words(&sentence[..at]).last();
-        let verb = words(&sentence[at + phrase.len()..]).find(|word| !ADVERBS.contains(word));
-        !before.is_some_and(|word| SUBORDINATE.contains(&word))
-            && !verb.is_some_and(|word| HARMLESS.contains(&word))
+        let after: Vec<_> =
+            words(&sentence[at + phrase.len()..]).skip_while(|word| ADVERBS.contains(word)).take(2).collect();
+        let is_harmless = after.first().is_some_and(|verb| HARMLESS.contains(verb))
+            || HARMLESS.contains(&after.join(" ").as_str());
+        !before.is_some_and(|word| SUBORDINATE.contains(&word)) && !is_harmless
     })
 }
 

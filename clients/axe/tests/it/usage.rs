@@ -75,3 +75,32 @@ fn a_reader_that_leaves_is_an_error_and_no_panic() {
     let status = home.command(&["run"]).stderr(writer).status().unwrap();
     assert_eq!(status.code(), Some(1), "nobody reads stderr");
 }
+
+/// The help that is checked in. `AXLR_UPDATE=1` writes it anew; the diff is the review.
+#[test]
+fn help_is_what_is_checked_in() {
+    let home = Home::new();
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/help");
+    for words in [
+        &[][..],
+        &["run"],
+        &["agents"],
+        &["agents", "list"],
+        &["agents", "show"],
+        &["agents", "init"],
+        &["agents", "edit"],
+        &["agents", "check"],
+        &["config"],
+        &["gc"],
+        &["completion"],
+    ] {
+        let help = home.axe(&[words, &["--help"]].concat()).stdout;
+        let path = directory.join(format!("{}.txt", [&["axe"], words].concat().join("-")));
+        if std::env::var_os("AXLR_UPDATE").is_some_and(|update| update == "1") {
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(&path, &help).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(help, expected, "{}: AXLR_UPDATE=1 cargo test -p axe", path.display());
+    }
+}

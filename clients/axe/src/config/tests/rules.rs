@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::config::unknown::{AGENT, unknown_keys};
 use crate::config::{
     Agent, ArtifactSettings, Backoff, BuiltIn, McpServer, MemorySettings, ModelName, Params, ResponseFormat,
     RetrySettings, SubAgents, Transport, agent_template, parse,
@@ -25,9 +26,7 @@ fn accepted(rest: &str) -> Agent {
 
 #[test]
 fn every_field_arrives() {
-    let agent = parse(
-        "a",
-        r#"
+    let text = r#"
 name = "a"
 model = "p/m"
 description = "d"
@@ -77,9 +76,9 @@ transport = "stdio"
 command = "serve"
 args = ["-x"]
 env = { K = "v" }
-"#,
-    )
-    .unwrap();
+"#;
+    assert_eq!(unknown_keys(text, AGENT), []);
+    let agent = parse("a", text).unwrap();
     let expected = Agent {
         name: "a".into(),
         model: "p/m".into(),
@@ -296,11 +295,11 @@ fn the_scaffold_passes_validation_as_it_is_and_with_every_comment_taken_away() {
     };
     let whole: String = agent_template("a").lines().filter_map(settings).collect();
     let agent = parse("a", &whole).unwrap();
-    assert_eq!(crate::config::unknown::unknown_keys(&whole, crate::config::unknown::AGENT), []);
+    assert_eq!(unknown_keys(&whole, AGENT), []);
     assert_eq!(agent.retry, RetrySettings::default());
     assert_eq!(agent.mcp_servers.len(), 1);
     // Every key that there is stands in the scaffold, but for those of stdio and the schema, which its comments name.
-    for (key, _) in crate::config::unknown::AGENT {
+    for (key, _) in AGENT {
         assert!(whole.contains(&format!("{key} = ")) || whole.contains(&format!("[{key}]")), "{key}");
     }
 }

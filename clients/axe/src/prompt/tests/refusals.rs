@@ -22,6 +22,8 @@ fn refusals_are_recognised() {
         "I can't actually access your files.",
         "Here is what I found:\n\nI can't continue with this.",
         "I can't.",
+        "I can't tell you how to do that.",
+        "I cannot be of help here.",
     ] {
         assert!(is_refusal(reply), "{reply}");
     }
@@ -50,6 +52,9 @@ fn reports_and_quotations_are_none() {
         "This pattern, known as an aid, does not help.",
         "API can't be reached by magic.",
         "Wi can't.",
+        "I can't be sure that this is the cause.",
+        "I can't quite tell whether it is used.",
+        "I cannot rule out a race.",
     ] {
         assert!(!is_refusal(reply), "{reply}");
     }
