@@ -126,3 +126,46 @@ pub struct Usage {
     /// US dollars, where the provider says so.
     pub cost: Option<f64>,
 }
+
+impl Arguments {
+    /// Reads a call's arguments as a provider sent them: as text that should hold a JSON object. No text and `null` are a
+    /// call without arguments.
+    pub fn from_text(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self::Object(Map::new());
+        }
+        match serde_json::from_str(text) {
+            Ok(value) => Self::from_value(value),
+            Err(_) => Self::Malformed(text.to_owned()),
+        }
+    }
+
+    /// The same for providers that send JSON itself. An object inside a string is taken for the object.
+    pub fn from_value(value: Value) -> Self {
+        match value {
+            Value::Object(members) => Self::Object(members),
+            Value::Null => Self::Object(Map::new()),
+            Value::String(text) if text.trim_start().starts_with('{') || text.trim().is_empty() => {
+                Self::from_text(&text)
+            }
+            value => Self::Malformed(value.to_string()),
+        }
+    }
+
+    /// The object that goes back to the provider as part of the conversation. Malformed arguments go back as an empty one:
+    /// servers that read them would refuse the whole conversation, and the call's result tells what was wrong.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Object(members) => Value::Object(members.clone()),
+            Self::Malformed(_) => Value::Object(Map::new()),
+        }
+    }
+
+    /// The text as a provider would send it.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Object(members) => Value::Object(members.clone()).to_string(),
+            Self::Malformed(text) => text.clone(),
+        }
+    }
+}

@@ -2,12 +2,26 @@
 //!
 //! This room knows no agents and no tools: a [`Request`] holds all that a model is told, a [`Reply`] all that it says.
 
+mod anthropic;
+mod connect;
+mod drain;
 mod error;
 mod event;
+mod failure;
+mod http;
+pub mod limits;
+mod lines;
 mod message;
+mod ollama;
+mod openai;
+mod opencode;
+mod responses;
+mod wire;
 
 use std::pin::Pin;
 
+pub use connect::{BUILT_IN, ConnectError, Settings, connect, key_variable};
+pub use drain::{Drain, drain};
 pub use error::{Category, Error};
 pub use event::StreamEvent;
 pub use message::{
@@ -35,3 +49,6 @@ pub trait Provider: Send + Sync {
     /// As for [`Provider::complete`].
     fn stream<'a>(&'a self, request: &'a Request) -> Boxed<'a, Result<EventStream, Error>>;
 }
+
+#[cfg(test)]
+pub(crate) mod testing;
