@@ -7,7 +7,10 @@
 //! |---|---|
 //! | [`net`] | the way out: the guard, connectors, `url_fetch` and `web_search` |
 //! | [`provider`] | one file a model provider, each turning its own wire format into one [`provider::Reply`] |
+//! | [`retry`] | another try, after a while |
+//! | [`secret`] | keys, and how they are kept out of sight |
 
 pub mod net;
 pub mod provider;
+pub mod retry;
 pub mod secret;
