@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::connect::{ConnectError, Settings};
-use super::failure;
+use super::failure::{self, Dialect};
 use super::http::Endpoint;
 use super::wire::{self, Decode, EventFrames, Wire, count, text, with_present};
 use super::{Arguments, Category, Error, Message, Reply, Request, ResponseFormat, ToolCall, ToolSpec, Usage};
@@ -193,7 +193,8 @@ pub(crate) fn category(error: &Value) -> Category {
         u16::try_from(status).ok().filter(|status| (300..600).contains(status))
     });
     if let Some(status) = status {
-        return failure::category(status, true);
+        // Gateways pass on what Anthropic said.
+        return failure::category(status, Dialect::Anthropic);
     }
     members.iter().filter_map(|member| category_of_word(member.as_str()?)).next().unwrap_or(Category::Server)
 }
