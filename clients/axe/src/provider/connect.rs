@@ -124,7 +124,7 @@ impl Settings {
         let text = self.base_url.as_deref().filter(|url| !url.is_empty()).unwrap_or(default);
         let wrong = |why: String| ConnectError::BaseUrl {
             provider: self.provider.clone(),
-            url: text.to_owned(),
+            url: without_user(text),
             why,
         };
         let url = Url::parse(text).map_err(|error| wrong(error.to_string()))?;
@@ -147,6 +147,14 @@ impl Settings {
             hint: if self.provider == "ollama" { ollama::HINT } else { "" },
         })
     }
+}
+
+/// An address as it was written, without the user and the password before the host.
+fn without_user(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("//") else { return text.to_owned() };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}//{host}{path}")
 }
 
 /// `base` with `path` added to its own.

@@ -181,12 +181,19 @@ fn error_of(body: &Value) -> Option<Error> {
         Some(Value::Null) | None => return None,
         Some(error) => error,
     };
-    let message = failure::words(error).unwrap_or_else(|| "the server reports an error".to_owned());
-    Some(Error::new(category(error), message))
+    Some(error_in(error))
+}
+
+/// An error object as an error.
+pub(crate) fn error_in(error: &Value) -> Error {
+    Error::new(
+        category(error),
+        failure::words(error).unwrap_or_else(|| "the server reports an error".to_owned()),
+    )
 }
 
 /// A status where the error holds one, else the word that it gives itself.
-pub(crate) fn category(error: &Value) -> Category {
+fn category(error: &Value) -> Category {
     let members = ["status", "code", "type"].map(|name| error.get(name).unwrap_or(&Value::Null));
     let status = members.iter().find_map(|member| {
         let status = member.as_u64().or_else(|| member.as_str()?.parse().ok())?;

@@ -285,6 +285,11 @@ fn row_g_errors_in_the_stream_have_their_category() {
 }
 
 #[test]
+fn row_g_the_framing_may_name_the_error() {
+    check(&CHAT, "event: error\ndata: {\"message\":\"m\",\"code\":503}\n\n", &["error server: m"]);
+}
+
+#[test]
 fn row_h_a_call_waits_for_its_name() {
     let id = tool(r#"{"index":0,"id":"c0","type":"function"}"#);
     let null = tool(r#"{"index":0,"id":"c0","function":null}"#);
