@@ -2,11 +2,14 @@
 
 Every request has to carry the signature that botocore computes and a body that botocore's model of the service
 accepts; streams are framed by moto's encoder. Answers echo the last text of the conversation, or call a tool once.
+
+Arguments: the port, and for TLS the directory of trustme's certificates.
 """
 
 import datetime
 import json
 import re
+import ssl
 import sys
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -118,4 +121,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+if len(sys.argv) > 2:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{sys.argv[2]}/server.pem", f"{sys.argv[2]}/server.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()

@@ -147,6 +147,13 @@ mod bedrock {
     }
 
     #[tokio::test]
+    async fn a_stranger_is_not_trusted() {
+        let error = provider().await.complete(&request(MODEL)).await.unwrap_err();
+        assert_eq!(error.category, Category::Server);
+        assert!(error.message.contains("invalid peer certificate: UnknownIssuer"), "{error}");
+    }
+
+    #[tokio::test]
     async fn a_role_is_taken_on() {
         // The keys that STS gave are nobody's at the server, which is proof enough that there are some.
         let error = provider().await.complete(&request(MODEL)).await.unwrap_err();
