@@ -429,6 +429,14 @@ fn refusals_are_told_by_their_members() {
 }
 
 #[test]
+fn text_may_come_in_parts() {
+    let parts = delta(
+        r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}]}"#,
+    );
+    chunks(&[&parts, &finish("stop"), DONE], &["text a", "done stop 0/0"]);
+}
+
+#[test]
 fn other_choices_are_nobodys() {
     let other = r#"{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"stop"}]}"#;
     chunks(&[other, &delta(r#"{"content":"yes"}"#), &finish("stop"), DONE], &["text yes", "done stop 0/0"]);
