@@ -9,8 +9,9 @@
 //! | [`fetch`](mod@fetch) | `url_fetch`: one page, every hop of it guarded |
 //! | [`search`](mod@search) | `web_search` |
 //! | [`html`] | a page as text |
+//! | `aws` | our connections for the AWS crates |
 //!
-//! The AWS crates and the MCP SDK speak for themselves, over connectors from here where they take one.
+//! The AWS crates speak for themselves where credentials come from a service, but over connections from here.
 //!
 //! `allowed_hosts` and the guard cover `url_fetch` and nothing else: what the user configured (providers, the search
 //! service, MCP servers) may well be on this machine, and what `run_command` runs has the network of its program.
@@ -20,6 +21,7 @@
 //! is made here can be made to the address that was checked.
 
 pub mod address;
+mod aws;
 pub mod connector;
 pub mod fetch;
 pub mod guard;
@@ -28,6 +30,7 @@ pub mod limits;
 pub mod resolver;
 pub mod search;
 
+pub(crate) use aws::AwsClient;
 pub use connector::Client;
 pub use fetch::{FetchError, Page, fetch};
 pub use guard::{Guard, Refusal};

@@ -4,6 +4,7 @@
 //! here either, the deadline of the run is the only one.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use rustls::{ClientConfig, RootCertStore};
@@ -57,6 +58,27 @@ pub(crate) fn pinned(url: &Url, addresses: &[std::net::SocketAddr]) -> Result<Cl
         // An address needs no resolver: the connection is made to what was checked.
         _ => builder,
     };
+    builder.build().map_err(|error| ConnectorError::Client(error.to_string()))
+}
+
+/// A client with timeouts of its own, for the AWS crates: metadata services are asked, not awaited. What is asked in the
+/// clear is next door (the machine's or the container's own service) and never behind a proxy.
+pub(crate) fn impatient(
+    url: &Url,
+    connect: Option<Duration>,
+    read: Option<Duration>,
+) -> Result<Client, ConnectorError> {
+    let mut builder = Client::builder().redirect(Policy::none()).referer(false);
+    builder = match url.scheme() {
+        "https" => builder.tls_backend_preconfigured(tls()?),
+        _ => builder.no_proxy().tls_backend_preconfigured(trusting(RootCertStore::empty())?),
+    };
+    if let Some(connect) = connect {
+        builder = builder.connect_timeout(connect);
+    }
+    if let Some(read) = read {
+        builder = builder.read_timeout(read);
+    }
     builder.build().map_err(|error| ConnectorError::Client(error.to_string()))
 }
 

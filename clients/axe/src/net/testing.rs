@@ -121,7 +121,7 @@ async fn serve(mut stream: TcpStream, script: Script, seen: Arc<Mutex<Vec<Seen>>
     let _ = stream.shutdown().await;
 }
 
-async fn read_request(stream: &mut TcpStream) -> io::Result<Seen> {
+pub(crate) async fn read_request(stream: &mut TcpStream) -> io::Result<Seen> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await?);

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use reqwest::header::HeaderValue;
 use url::Url;
 
+use super::failure::Dialect;
 use super::http::Exchange;
-use super::{Provider, anthropic, ollama, openai, opencode};
+use super::{Provider, anthropic, bedrock, ollama, openai, opencode};
 use crate::net::connector::{self, ConnectorError};
 use crate::secret::Secret;
 
 /// The providers that are known by name.
-pub const BUILT_IN: [&str; 4] = ["anthropic", "openai", "ollama", "opencode"];
+pub const BUILT_IN: [&str; 5] = ["anthropic", "openai", "ollama", "opencode", "bedrock"];
 
 /// All that has to be known of a provider, wherever it was configured.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +23,7 @@ pub struct Settings {
     pub base_url: Option<String>,
     /// An empty one counts as none.
     pub key: Option<Secret>,
-    /// Bedrock's.
+    /// Bedrock's; without one the profile's is taken.
     pub region: Option<String>,
 }
 
@@ -63,7 +64,9 @@ pub enum ConnectError {
         why: String,
     },
     /// Bedrock is everywhere and has to be told where.
-    #[error("no AWS region for bedrock: set AWS_REGION, or region in [providers.bedrock]")]
+    #[error(
+        "no AWS region for bedrock: set AWS_REGION, region in [providers.bedrock], or region in the profile of ~/.aws/config"
+    )]
     MissingRegion,
     /// No connection can be made to anywhere.
     #[error(transparent)]
@@ -83,6 +86,7 @@ pub async fn connect(settings: &Settings) -> Result<Box<dyn Provider>, ConnectEr
         "openai" => Box::new(openai::connect(settings.with_key()?, base(openai::DEFAULT_BASE_URL)?)?),
         "opencode" => Box::new(opencode::connect(settings.with_key()?, &base(opencode::DEFAULT_BASE_URL)?)?),
         "ollama" => Box::new(ollama::connect(settings, &base(ollama::DEFAULT_BASE_URL)?)?),
+        "bedrock" => Box::new(bedrock::connect(settings).await?),
         _ => match &settings.base_url {
             Some(url) if !url.is_empty() => Box::new(openai::connect(settings, base(url)?)?),
             _ => return Err(ConnectError::Unsupported { provider: settings.provider.clone() }),
@@ -120,7 +124,7 @@ impl Settings {
         let text = self.base_url.as_deref().filter(|url| !url.is_empty()).unwrap_or(default);
         let wrong = |why: String| ConnectError::BaseUrl {
             provider: self.provider.clone(),
-            url: text.to_owned(),
+            url: without_user(text),
             why,
         };
         let url = Url::parse(text).map_err(|error| wrong(error.to_string()))?;
@@ -135,10 +139,22 @@ impl Settings {
         Ok(Exchange {
             client: connector::client(base)?,
             secrets: self.key().cloned().into_iter().chain(password).collect::<Arc<[Secret]>>(),
-            knows_overload: self.provider == "anthropic",
+            dialect: match self.provider.as_str() {
+                "anthropic" => Dialect::Anthropic,
+                "bedrock" => Dialect::Aws,
+                _ => Dialect::Plain,
+            },
             hint: if self.provider == "ollama" { ollama::HINT } else { "" },
         })
     }
+}
+
+/// An address as it was written, without the user and the password before the host.
+fn without_user(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("//") else { return text.to_owned() };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}//{host}{path}")
 }
 
 /// `base` with `path` added to its own.

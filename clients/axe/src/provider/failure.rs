@@ -39,38 +39,69 @@ impl Error {
     }
 }
 
+/// What the status of an answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// What HTTP says.
+    Plain,
+    /// And 529 is an overload. At the others it is one more failure of the server's.
+    Anthropic,
+    /// And the name of the exception tells more than the status.
+    Aws,
+}
+
 /// The error that an answer with this status stands for.
-pub(crate) fn from_status(
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: &[u8],
-    knows_overload: bool,
-) -> Error {
+pub(crate) fn from_status(status: StatusCode, headers: &HeaderMap, body: &[u8], dialect: Dialect) -> Error {
+    let body = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let named = if dialect == Dialect::Aws { exception(headers, &body).and_then(aws_category) } else { None };
     Error {
-        category: category(status.as_u16(), knows_overload),
-        message: message(body).unwrap_or_else(|| phrase(status)),
+        category: named.unwrap_or_else(|| category(status.as_u16(), dialect)),
+        // Gemini's servers wrap theirs in a list.
+        message: words(body.get(0).unwrap_or(&body)).unwrap_or_else(|| phrase(status)),
         status: Some(status.as_u16()),
         retry_after: retry_after(headers, SystemTime::now()),
     }
 }
 
-/// Only those who know 529 mean it; at the others it is one more failure of the server's.
-pub(crate) fn category(status: u16, knows_overload: bool) -> Category {
+pub(crate) fn category(status: u16, dialect: Dialect) -> Category {
     match status {
         401 | 403 => Category::Auth,
         429 => Category::RateLimit,
         408 => Category::Server,
         400..=499 => Category::BadRequest,
-        OVERLOADED if knows_overload => Category::Overloaded,
+        OVERLOADED if dialect == Dialect::Anthropic => Category::Overloaded,
         _ => Category::Server,
     }
 }
 
-/// The words of an error's body, wherever its author put them.
-fn message(body: &[u8]) -> Option<String> {
-    let body: Value = serde_json::from_slice(body).ok()?;
-    // Gemini's servers wrap theirs in a list.
-    words(body.get(0).unwrap_or(&body))
+/// The exception's name: in a header, with a URL behind it, or in the body, with a namespace before it.
+fn exception<'a>(headers: &'a HeaderMap, body: &'a Value) -> Option<&'a str> {
+    let header = headers.get("x-amzn-errortype").and_then(|value| value.to_str().ok());
+    let name = header.or_else(|| body.get("__type")?.as_str())?;
+    name.split(':').next()?.rsplit('#').next()
+}
+
+/// The category of an AWS exception, as answers and streams name it; None leaves it to the status.
+pub(crate) fn aws_category(exception: &str) -> Option<Category> {
+    let name = exception.to_ascii_lowercase();
+    match name.strip_suffix("exception").unwrap_or(&name) {
+        "accessdenied"
+        | "expiredtoken"
+        | "incompletesignature"
+        | "invalidclienttokenid"
+        | "invalidsignature"
+        | "missingauthenticationtoken"
+        | "signaturedoesnotmatch"
+        | "unrecognizedclient" => Some(Category::Auth),
+        "throttling" | "toomanyrequests" | "servicequotaexceeded" | "modelnotready" => {
+            Some(Category::RateLimit)
+        }
+        "validation" | "resourcenotfound" => Some(Category::BadRequest),
+        "internalserver" | "modelerror" | "modelstreamerror" | "modeltimeout" | "serviceunavailable" => {
+            Some(Category::Server)
+        }
+        _ => None,
+    }
 }
 
 /// The words of an error object: `{"error": {"message"}}`, `{"error": ""}`, `{"message"}`, `{"Message"}`, `{"detail"}`.

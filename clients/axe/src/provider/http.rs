@@ -8,6 +8,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
 use url::Url;
 
+use super::failure::Dialect;
 use super::wire::{Decode, Queue, Wire, events_of};
 use super::{Boxed, Error, EventStream, Provider, Reply, Request, StreamEvent, failure, limits};
 use crate::net::Client;
@@ -20,8 +21,8 @@ pub(crate) struct Exchange {
     pub(crate) client: Client,
     /// What no message may hold.
     pub(crate) secrets: Arc<[Secret]>,
-    /// Whether 529 means what Anthropic means by it.
-    pub(crate) knows_overload: bool,
+    /// What statuses mean.
+    pub(crate) dialect: Dialect,
     /// What to do where nobody listens.
     pub(crate) hint: &'static str,
 }
@@ -96,7 +97,7 @@ impl Exchange {
                 break;
             }
         }
-        self.tidy(failure::from_status(response.status(), response.headers(), &body, self.knows_overload))
+        self.tidy(failure::from_status(response.status(), response.headers(), &body, self.dialect))
     }
 }
 

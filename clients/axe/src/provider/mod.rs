@@ -3,6 +3,7 @@
 //! This room knows no agents and no tools: a [`Request`] holds all that a model is told, a [`Reply`] all that it says.
 
 mod anthropic;
+mod bedrock;
 mod connect;
 mod drain;
 mod error;

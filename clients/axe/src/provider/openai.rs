@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::connect::{ConnectError, Settings};
-use super::failure;
+use super::failure::{self, Dialect};
 use super::http::Endpoint;
 use super::wire::{self, Decode, EventFrames, Wire, count, text, with_present};
 use super::{Arguments, Category, Error, Message, Reply, Request, ResponseFormat, ToolCall, ToolSpec, Usage};
@@ -181,19 +181,27 @@ fn error_of(body: &Value) -> Option<Error> {
         Some(Value::Null) | None => return None,
         Some(error) => error,
     };
-    let message = failure::words(error).unwrap_or_else(|| "the server reports an error".to_owned());
-    Some(Error::new(category(error), message))
+    Some(error_in(error))
+}
+
+/// An error object as an error.
+pub(crate) fn error_in(error: &Value) -> Error {
+    Error::new(
+        category(error),
+        failure::words(error).unwrap_or_else(|| "the server reports an error".to_owned()),
+    )
 }
 
 /// A status where the error holds one, else the word that it gives itself.
-pub(crate) fn category(error: &Value) -> Category {
+fn category(error: &Value) -> Category {
     let members = ["status", "code", "type"].map(|name| error.get(name).unwrap_or(&Value::Null));
     let status = members.iter().find_map(|member| {
         let status = member.as_u64().or_else(|| member.as_str()?.parse().ok())?;
         u16::try_from(status).ok().filter(|status| (300..600).contains(status))
     });
     if let Some(status) = status {
-        return failure::category(status, true);
+        // Gateways pass on what Anthropic said.
+        return failure::category(status, Dialect::Anthropic);
     }
     members.iter().filter_map(|member| category_of_word(member.as_str()?)).next().unwrap_or(Category::Server)
 }

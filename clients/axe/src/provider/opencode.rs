@@ -5,6 +5,7 @@ use url::Url;
 
 use super::anthropic::{self, Messages};
 use super::connect::{ConnectError, Settings, below};
+use super::failure::Dialect;
 use super::http::{Endpoint, Exchange};
 use super::openai::{Cap, Chat};
 use super::responses::Responses;
@@ -27,18 +28,18 @@ pub(crate) fn connect(settings: &Settings, base: &Url) -> Result<OpenCode, Conne
         headers.insert(AUTHORIZATION, settings.header(&format!("Bearer {}", key.expose()))?);
     }
     let exchange = settings.exchange(base)?;
-    let endpoint = |path: &str, wire: Box<dyn Wire>, knows_overload: bool| Endpoint {
-        exchange: Exchange { knows_overload, ..exchange.clone() },
+    let endpoint = |path: &str, wire: Box<dyn Wire>, dialect: Dialect| Endpoint {
+        exchange: Exchange { dialect, ..exchange.clone() },
         url: below(base, path),
         headers: headers.clone(),
         wire,
     };
-    let mut claude = endpoint("/v1/messages", Box::new(Messages), true);
+    let mut claude = endpoint("/v1/messages", Box::new(Messages), Dialect::Anthropic);
     claude.headers.extend([anthropic::version()]);
     Ok(OpenCode {
         claude,
-        gpt: endpoint("/v1/responses", Box::new(Responses), false),
-        other: endpoint("/v1/chat/completions", Box::new(Chat { cap: Cap::MaxTokens }), false),
+        gpt: endpoint("/v1/responses", Box::new(Responses), Dialect::Plain),
+        other: endpoint("/v1/chat/completions", Box::new(Chat { cap: Cap::MaxTokens }), Dialect::Plain),
     })
 }
 

@@ -4,9 +4,9 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::openai::category;
+use super::openai::error_in;
 use super::wire::{self, Decode, EventFrames, Wire, count, text, with_present};
-use super::{Arguments, Error, Message, Reply, Request, ResponseFormat, ToolCall, Usage, failure};
+use super::{Arguments, Error, Message, Reply, Request, ResponseFormat, ToolCall, Usage};
 
 /// The wire format.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Wire for Responses {
 
     fn reply(&self, _request: &Request, body: &Value) -> Result<Reply, Error> {
         if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
-            return Err(error_of(error));
+            return Err(error_in(error));
         }
         let output = body.get("output").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if output.is_empty() {
@@ -132,13 +132,6 @@ fn usage(response: &Value) -> Usage {
         cache_read_tokens: count(details, "cached_tokens"),
         ..Usage::default()
     }
-}
-
-fn error_of(error: &Value) -> Error {
-    Error::new(
-        category(error),
-        failure::words(error).unwrap_or_else(|| "the server reports an error".to_owned()),
-    )
 }
 
 #[cfg(test)]

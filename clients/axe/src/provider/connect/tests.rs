@@ -38,6 +38,10 @@ async fn what_cannot_be_spoken_to_is_said_with_what_to_do() {
         refusal(&settings("local", Some("localhost"), None)).await,
         r#"invalid base_url "localhost" for local: relative URL without a base"#
     );
+    assert_eq!(
+        refusal(&settings("local", Some("http://user:hunter2@host:port/v1"), None)).await,
+        r#"invalid base_url "http://host:port/v1" for local: invalid port number"#
+    );
     let error = connect(&settings("openai", None, Some("two\nlines"))).await.err();
     assert!(matches!(error, Some(ConnectError::UnusableKey { .. })));
 }

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{category, from_status, retry_after};
+use super::{Dialect, aws_category, category, from_status, retry_after};
 use crate::provider::{Category, Error};
 use crate::secret::Secret;
 
@@ -27,11 +27,13 @@ fn statuses_have_their_categories() {
         (503, Server),
         (504, Server),
     ] {
-        assert_eq!(category(status, false), expected, "{status}");
-        assert_eq!(category(status, true), expected, "{status}");
+        for dialect in [Dialect::Plain, Dialect::Anthropic, Dialect::Aws] {
+            assert_eq!(category(status, dialect), expected, "{status}");
+        }
     }
-    assert_eq!(category(529, true), Overloaded);
-    assert_eq!(category(529, false), Server);
+    assert_eq!(category(529, Dialect::Anthropic), Overloaded);
+    assert_eq!(category(529, Dialect::Plain), Server);
+    assert_eq!(category(529, Dialect::Aws), Server);
 }
 
 #[test]
@@ -53,7 +55,7 @@ fn the_words_of_an_error_are_found() {
         (302, "", "HTTP 302 Found: redirects are not followed, check the base URL"),
     ] {
         let status = StatusCode::from_u16(status).unwrap();
-        let error = from_status(status, &HeaderMap::new(), body.as_bytes(), true).tidied(&[]);
+        let error = from_status(status, &HeaderMap::new(), body.as_bytes(), Dialect::Plain).tidied(&[]);
         assert_eq!(error.message, expected, "{body}");
     }
 }
@@ -89,4 +91,25 @@ fn a_tidied_message_is_short_and_holds_no_key() {
     assert!(error.message.starts_with("key *** €€"));
     assert!(error.message.ends_with("€..."));
     assert!(error.message.len() <= 1000 + 3);
+}
+
+#[test]
+fn exceptions_of_aws_tell_more_than_their_status() {
+    use Category::{Auth, BadRequest, RateLimit, Server};
+    let error = |status, header: &'static str, body: &str| {
+        let headers = HeaderMap::from_iter([(
+            HeaderName::from_static("x-amzn-errortype"),
+            HeaderValue::from_static(header),
+        )]);
+        let headers = if header.is_empty() { HeaderMap::new() } else { headers };
+        from_status(StatusCode::from_u16(status).unwrap(), &headers, body.as_bytes(), Dialect::Aws).category
+    };
+    assert_eq!(error(400, "ThrottlingException:http://internal.amazon.com/coral/", "{}"), RateLimit);
+    assert_eq!(error(403, "AccessDeniedException", r#"{"message":"m"}"#), Auth);
+    assert_eq!(error(400, "", r#"{"__type":"com.amazon.coral#UnrecognizedClientException"}"#), Auth);
+    assert_eq!(error(424, "ModelErrorException", "{}"), Server);
+    assert_eq!(error(400, "OfTomorrowException", "{}"), BadRequest);
+    assert_eq!(error(404, "", ""), BadRequest);
+    assert_eq!(aws_category("validationException"), Some(BadRequest));
+    assert_eq!(aws_category("modelStreamErrorException"), Some(Server));
 }

@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
 
-use crate::net::testing::{Script, Server, Step, answer, bytes, stream};
+use crate::net::testing::{Script, Server, Step, answer, bytes, read_request, stream};
 use crate::provider::testing::request;
 use crate::provider::{Category, Error, Provider, Reply, Settings, StreamEvent, connect, drain};
 use crate::secret::Secret;
@@ -250,4 +252,30 @@ async fn dropping_a_stream_closes_its_connection() {
     let mut stream = provider.stream(&request()).await.unwrap();
     assert_eq!(stream.next().await, Some(Ok(StreamEvent::Text("x".to_owned()))));
     drop(stream);
+}
+
+#[tokio::test]
+async fn turns_share_a_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = Some(format!("http://{}", listener.local_addr().unwrap()));
+    // One connection and no more; the end of each body comes a little after the end of its reply.
+    let serving = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        drop(listener);
+        for _ in 0..3 {
+            read_request(&mut connection).await.unwrap();
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+            let body = delta("x") + END;
+            connection.write_all(format!("{head}{:x}\r\n{body}\r\n", body.len()).as_bytes()).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            connection.write_all(b"0\r\n\r\n").await.unwrap();
+        }
+    });
+    let settings = Settings { provider: "local".to_owned(), base_url, ..Settings::default() };
+    let provider = connect(&settings).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(drain(provider.stream(&request()).await.unwrap()).await.unwrap().text, "x");
+    }
+    serving.await.unwrap();
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::wire::{Assemble, Queue, make_id, parse_message, text};
 use super::super::{Error, StreamEvent, Usage};
-use super::{CONTENT_FILTER, error_of, usage};
+use super::{CONTENT_FILTER, content, error_in, error_of, usage};
 
 /// The reply so far, as far as it is needed to read on.
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Call {
 }
 
 impl Assemble for ChatStream {
-    fn message(&mut self, _name: &str, data: &str, events: &mut Queue) -> Result<(), Error> {
+    fn message(&mut self, name: &str, data: &str, events: &mut Queue) -> Result<(), Error> {
         if data.trim() == "[DONE]" {
             self.done(events);
             return Ok(());
@@ -40,6 +40,9 @@ impl Assemble for ChatStream {
         let chunk = parse_message(data)?;
         if let Some(error) = error_of(&chunk) {
             return Err(error);
+        }
+        if name == "error" {
+            return Err(error_in(&chunk));
         }
         let counted = chunk.get("usage").filter(|usage| usage.is_object());
         if let Some(counted) = counted {
@@ -72,8 +75,9 @@ fn first_choice(chunk: &Value) -> Option<&Value> {
 impl ChatStream {
     fn choice(&mut self, choice: &Value, events: &mut Queue) {
         let delta = choice.get("delta").unwrap_or(&Value::Null);
-        if let Some(content) = text(delta, "content") {
-            events.push_back(StreamEvent::Text(content.to_owned()));
+        let content = content(delta.get("content").unwrap_or(&Value::Null));
+        if !content.is_empty() {
+            events.push_back(StreamEvent::Text(content));
         }
         if let Some(refusal) = text(delta, "refusal") {
             self.is_refusal = true;

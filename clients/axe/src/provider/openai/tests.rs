@@ -285,6 +285,11 @@ fn row_g_errors_in_the_stream_have_their_category() {
 }
 
 #[test]
+fn row_g_the_framing_may_name_the_error() {
+    check(&CHAT, "event: error\ndata: {\"message\":\"m\",\"code\":503}\n\n", &["error server: m"]);
+}
+
+#[test]
 fn row_h_a_call_waits_for_its_name() {
     let id = tool(r#"{"index":0,"id":"c0","type":"function"}"#);
     let null = tool(r#"{"index":0,"id":"c0","function":null}"#);
@@ -421,6 +426,14 @@ fn refusals_are_told_by_their_members() {
         &["text I won't", "done stop 0/0 refusal"],
     );
     chunks(&[&finish("content_filter"), DONE], &["done content_filter 0/0 refusal"]);
+}
+
+#[test]
+fn text_may_come_in_parts() {
+    let parts = delta(
+        r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"a"}]}"#,
+    );
+    chunks(&[&parts, &finish("stop"), DONE], &["text a", "done stop 0/0"]);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::super::openai::error_in;
 use super::super::wire::{Assemble, Queue, parse_message, text};
 use super::super::{Error, StreamEvent};
-use super::{call_id, error_of, usage};
+use super::{call_id, usage};
 
 /// The reply so far, as far as it is needed to read on.
 #[derive(Default)]
@@ -41,10 +42,10 @@ impl Assemble for ResponseStream {
             kind @ ("response.completed" | "response.incomplete") => self.done(&message, kind, events),
             "response.failed" => {
                 let response = message.get("response").unwrap_or(&Value::Null);
-                return Err(error_of(response.get("error").unwrap_or(response)));
+                return Err(error_in(response.get("error").unwrap_or(response)));
             }
             "error" => {
-                return Err(error_of(
+                return Err(error_in(
                     message.get("error").filter(|error| error.is_object()).unwrap_or(&message),
                 ));
             }
