@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use crate::config;
+use crate::mcp;
 use crate::output::{Exit, Failure};
 use crate::prompt::GatherError;
-use crate::{config, mcp, provider, runtime};
+use crate::provider;
+use crate::runtime;
 
 /// A run that failed. In a sub-agent it is a result for its caller, and ends nothing else.
 #[derive(Debug, thiserror::Error)]

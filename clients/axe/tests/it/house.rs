@@ -12,6 +12,20 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("memory", &["config", "limits", "provider", "text"], &["tokio"]),
     ("output", &["config", "limits", "prompt", "provider", "secret", "text"], &[]),
     ("prepare", &["config", "memory", "output", "prompt", "provider"], &[]),
+    ("net", &["secret"], &["reqwest", "rustls", "tokio"]),
+    ("retry", &["provider"], &["tokio"]),
+    ("record", &["output", "provider"], &[]),
+    ("runtime", &["prepare", "prompt", "provider"], &["axlr_client", "tokio"]),
+    ("tools", &["config", "net", "provider", "runtime"], &["axlr_client", "tokio"]),
+    ("mcp", &["config", "net", "provider", "secret", "tools"], &["reqwest", "rmcp", "tokio"]),
+    (
+        "agent",
+        &[
+            "config", "mcp", "memory", "output", "prepare", "prompt", "provider", "record", "retry",
+            "runtime", "text", "tools",
+        ],
+        &["tokio"],
+    ),
 ];
 
 /// Foreign crates that belong to some rooms only.

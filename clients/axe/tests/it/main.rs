@@ -6,5 +6,7 @@ mod agents;
 mod dry_run;
 mod gc;
 mod house;
+mod model;
+mod run;
 mod support;
 mod usage;
