@@ -1,4 +1,4 @@
-//! Providers against servers that others wrote. `tests/peers/run` installs and starts them, and says where they are.
+//! Providers and MCP sessions against servers that others wrote. `tests/peers/run` installs and starts them, and says where they are.
 //!
 //! Built only when asked for: `cargo test -p axe --test peers`.
 
@@ -7,7 +7,7 @@ use axe::provider::{
     drain,
 };
 use axe::secret::Secret;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// An address that the script tells.
 fn address(variable: &str) -> String {
@@ -50,6 +50,113 @@ fn answered(request: &Request, reply: &Reply) -> Request {
 
 async fn streamed(provider: &dyn Provider, request: &Request) -> Result<Reply, Error> {
     drain(provider.stream(request).await?).await
+}
+
+mod mcp {
+    //! `mcp_server.py`, made with the official Python SDK.
+
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use axe::config::{Environment, McpServer, Transport};
+    use axe::mcp::Servers;
+    use axe::tools::Outcome;
+
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment::new("/", [("PATH", "/usr/bin:/bin"), ("TOKEN", "t0k3n"), ("OPENAI_API_KEY", "sk-1")])
+    }
+
+    async fn connect(transport: Transport) -> Servers {
+        let server = McpServer { name: "peer".to_owned(), transport };
+        Servers::connect(&[server], &environment(), |_| false, |_| {}).await.unwrap()
+    }
+
+    fn stdio() -> Transport {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/mcp_server.py");
+        Transport::Stdio {
+            command: address("AXE_PEERS_PYTHON"),
+            args: vec![script.to_str().unwrap().to_owned(), "stdio".to_owned()],
+            env: BTreeMap::from([("OWN".to_owned(), "<${TOKEN}>".to_owned())]),
+        }
+    }
+
+    fn headers() -> BTreeMap<String, String> {
+        BTreeMap::from([("X-Token".to_owned(), "Bearer ${TOKEN}".to_owned())])
+    }
+
+    fn sse() -> Transport {
+        Transport::Sse { url: address("AXE_PEERS_MCP_SSE"), headers: headers() }
+    }
+
+    fn streamable_http() -> Transport {
+        Transport::StreamableHttp { url: address("AXE_PEERS_MCP_HTTP"), headers: headers() }
+    }
+
+    async fn call(servers: &Servers, tool: &str, arguments: Value) -> Outcome {
+        servers.call(tool, arguments.as_object().unwrap()).await.unwrap()
+    }
+
+    async fn answers(servers: &Servers) {
+        let add = servers.specs().iter().find(|spec| spec.name == "add").unwrap();
+        assert_eq!(add.input_schema["properties"]["numbers"]["items"], json!({"type": "integer"}));
+        let outcome = call(servers, "add", json!({"numbers": [1_000_000, 2], "options": {"a": true}})).await;
+        assert_eq!((outcome.content.as_str(), outcome.is_error), ("1000002 {'a': True}", false));
+        let outcome = call(servers, "fail", json!({})).await;
+        assert!(outcome.is_error && outcome.content.contains("as it should"), "{outcome:?}");
+        let outcome = call(servers, "add", json!({"numbers": "x"})).await;
+        assert!(outcome.is_error, "{outcome:?}");
+        let outcome = call(servers, "draw", json!({})).await;
+        assert_eq!(outcome.content, "[image: image/png, 5 bytes, not shown]");
+        assert_eq!(call(servers, "large", json!({})).await.content.len(), 200_000);
+    }
+
+    #[tokio::test]
+    async fn stdio_answers_and_ends_with_its_children() {
+        let mut servers = connect(stdio()).await;
+        answers(&servers).await;
+        assert_eq!(call(&servers, "variable", json!({"name": "OWN"})).await.content, "<t0k3n>");
+        assert_eq!(call(&servers, "variable", json!({"name": "OPENAI_API_KEY"})).await.content, "(unset)");
+        let child = call(&servers, "leave", json!({})).await.content;
+        let start = Instant::now();
+        servers.close().await;
+        assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let stat = std::fs::read_to_string(Path::new("/proc").join(&child).join("stat"));
+        // It may wait for a parent that reaps it.
+        assert!(stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z ")), "{child} lives");
+    }
+
+    #[tokio::test]
+    async fn both_http_transports_answer_and_carry_headers() {
+        for transport in [sse(), streamable_http()] {
+            let name = transport.as_str();
+            let mut servers = connect(transport).await;
+            answers(&servers).await;
+            let outcome = call(&servers, "header", json!({"name": "x-token"})).await;
+            assert_eq!(outcome.content, "Bearer t0k3n", "{name}");
+            let start = Instant::now();
+            servers.close().await;
+            assert!(start.elapsed() < Duration::from_secs(2), "{name}: {:?}", start.elapsed());
+        }
+    }
+
+    #[tokio::test]
+    async fn calls_run_at_once_over_each_transport() {
+        for transport in [stdio(), sse(), streamable_http()] {
+            let mut servers = connect(transport).await;
+            let calls = (0..20).map(|n| {
+                let servers = &servers;
+                async move { call(servers, "add", json!({"numbers": [n]})).await.content }
+            });
+            let answers = futures_util::future::join_all(calls).await;
+            let expected: Vec<_> = (0..20).map(|n| format!("{n} None")).collect();
+            assert_eq!(answers, expected);
+            servers.close().await;
+        }
+    }
 }
 
 mod litellm {
