@@ -1,0 +1,79 @@
+//! Who agents talk with: providers as configured, recorded or played back.
+
+use super::run::Tape;
+use crate::agent::{Error, Models, OnRetry, Wanted};
+use crate::config::{self, Endpoint, Place, RetrySettings};
+use crate::output::Mask;
+use crate::provider::{self, Boxed, Provider, Settings};
+use crate::record::{self, Player, Recorder};
+use crate::retry::{Backoff, Policy, Retrying};
+
+/// The providers of one run.
+pub(super) struct Configured {
+    place: Place,
+    tape: Deck,
+}
+
+enum Deck {
+    Off,
+    Record(Recorder),
+    Play(Player),
+}
+
+impl Configured {
+    pub(super) fn new(place: Place, tape: Tape, mask: Mask) -> Result<Self, record::Error> {
+        let tape = match tape {
+            Tape::Off => Deck::Off,
+            Tape::Record(directory) => Deck::Record(Recorder::new(directory, mask)?),
+            Tape::Replay(directory) => Deck::Play(Player::new(directory, mask)?),
+        };
+        Ok(Self { place, tape })
+    }
+}
+
+impl Models for Configured {
+    fn connect<'a>(
+        &'a self,
+        wanted: Wanted<'a>,
+        on_retry: OnRetry,
+    ) -> Boxed<'a, Result<Box<dyn Provider>, Error>> {
+        Box::pin(async move {
+            // Nothing is sent, so neither a key nor a region is needed.
+            if let Deck::Play(player) = &self.tape {
+                return Ok(player.play(wanted.agent, wanted.user)?);
+            }
+            let endpoint =
+                Endpoint::resolve(&wanted.model.provider, &self.place.global, &self.place.environment)?;
+            let provider = connect(&endpoint).await?;
+            let retrying = Retrying::new(provider, policy(wanted.retry), Some(wanted.deadline));
+            let provider: Box<dyn Provider> = Box::new(retrying.observed(move |attempt| on_retry(attempt)));
+            match &self.tape {
+                Deck::Record(recorder) => {
+                    Ok(recorder.record(wanted.agent, &wanted.model.to_string(), wanted.user, provider)?)
+                }
+                Deck::Off | Deck::Play(_) => Ok(provider),
+            }
+        })
+    }
+}
+
+/// A provider that can be asked.
+pub(super) async fn connect(endpoint: &Endpoint) -> Result<Box<dyn Provider>, provider::ConnectError> {
+    provider::connect(&Settings {
+        provider: endpoint.provider.clone(),
+        base_url: endpoint.base_url.clone(),
+        key: endpoint.key.clone(),
+        region: endpoint.region.clone(),
+    })
+    .await
+}
+
+fn policy(settings: &RetrySettings) -> Policy {
+    let backoff = match settings.backoff {
+        config::Backoff::Exponential => Backoff::Exponential,
+        config::Backoff::Linear => Backoff::Linear,
+        config::Backoff::Fixed => Backoff::Fixed,
+    };
+    let RetrySettings { max_retries, initial_delay, max_delay, .. } = *settings;
+    Policy { max_retries, backoff, initial_delay, max_delay }
+}

@@ -1,0 +1,7 @@
+//! The `axe` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    axe::cli::main()
+}
