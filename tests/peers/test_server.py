@@ -206,11 +206,16 @@ class Plugins(unittest.IsolatedAsyncioTestCase):
 
     async def each(self, check):
         url, token = self.home.http("--mcp-with-plugins", *self.flags)
-        command = [BIN / "axlr", "mcp", "--root", self.home.root, "--with-plugins", *self.flags]
+        command = [BIN / "axlr", "mcp", "--root", self.home.root, "--with-plugins"]
+        doors = {
+            "stdio": lambda: on_stdio([*command, *self.flags], {}),
+            "socket": lambda: on_stdio([*command, "--socket", self.home.socket], {}),
+            "http": lambda: on_http(url, token),
+        }
         for mode in MODES:
-            for door, transport in (("stdio", on_stdio(command, {})), ("http", on_http(url, token))):
+            for door, transport in doors.items():
                 with self.subTest(door=door, mode=mode):
-                    await checked(connect(transport, mode), check)
+                    await checked(connect(transport(), mode), check)
 
     async def test_they_are_described_as_the_plugin_does(self):
         async def check(session):
