@@ -64,6 +64,10 @@ pub const BLOCKING_KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// After the drain, how long cancelled requests may take to answer before the daemon ends without them.
 pub const STOP_GRACE: Duration = Duration::from_secs(1);
 
+/// HTTP connections over the bound that are told so at once; those beyond are closed without a word. Each is there for
+/// up to two seconds, and anybody on this machine can open them: without a bound they would take every descriptor.
+pub const HTTP_EXCESS: usize = 256;
+
 /// How long after its timeout a command's reader may leave the last of its output untaken before the command is given
 /// up, and with it its place.
 pub const COMMAND_READER_GRACE: Duration = Duration::from_secs(60);

@@ -101,3 +101,18 @@ fn the_help_of_both_programs_teaches_by_example() {
         );
     }
 }
+
+#[test]
+fn the_example_of_a_request_on_stdin_runs_as_the_help_has_it() {
+    let daemon = std::path::Path::new(env!("CARGO_BIN_EXE_axlrd"));
+    let help = text(&Command::new(daemon).arg("--help").output().unwrap());
+    let from = help.find("  echo '{").unwrap();
+    let example = help[from..].split("\n\n").next().unwrap();
+    let folder = tempfile::TempDir::new().unwrap();
+    let path =
+        std::env::join_paths([daemon.parent().unwrap(), "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
+    let output =
+        Command::new("bash").args(["-c", example]).env("PATH", path).current_dir(&folder).output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).expect(example);
+    assert_eq!(answer["status"], "completed", "{answer}");
+}

@@ -202,6 +202,24 @@ fn a_reader_that_stops_costs_the_daemon_nothing() {
 }
 
 #[test]
+fn a_body_in_tiny_chunks_costs_no_more_than_its_bytes() {
+    const CHUNKS: usize = 200_000;
+    let bridge = Bridge::start();
+    bridge.exec(json!({"cmd": "true"}));
+    let mut wire = bridge.daemon.connect();
+    let mut read = || wire.output("server.stats", json!({}))["bytes_in"].as_u64().unwrap();
+    let (before, begun) = (bridge.daemon.resident(), read());
+    let mut http = bridge.connect();
+    http.send(&format!("{}Transfer-Encoding: chunked\r\n\r\n", bridge.head("/exec")));
+    http.send(&"1\r\n \r\n".repeat(CHUNKS));
+    wait_until("all of it is read", || read() >= begun + 6 * CHUNKS as u64);
+    let growth = bridge.daemon.resident().saturating_sub(before);
+    assert!(growth < 3_000, "{growth} KiB for {CHUNKS} bytes");
+    http.send("e\r\n{\"cmd\":\"true\"}\r\n0\r\n\r\n");
+    assert_eq!(http.answer().json()["errno"], 0);
+}
+
+#[test]
 fn a_stop_ends_streams_with_an_exit_line() {
     let mut bridge = Bridge::start_with(&["--drain", "0.2"], &[]);
     let mut stream = bridge.connect();

@@ -87,6 +87,20 @@ suite("the console", { timeout: 180_000 }, () => {
     await page.context().close();
   });
 
+  test("asks again for what can be no token", async () => {
+    const { page } = await open("light");
+    // White space that stays, and no header's text.
+    for (const token of ["   ", `${daemon.token}\u200b`, "\u2026"]) {
+      await page.$eval("#token-fault", (fault) => fault.replaceChildren());
+      await enterToken(page, token);
+      await page.waitForFunction(() => document.querySelector("#token-fault")?.textContent);
+      assert.equal(await page.isVisible("#token"), true);
+    }
+    await page.reload();
+    assert.equal(await page.isVisible("#token"), true);
+    await page.context().close();
+  });
+
   test("shows output as it comes and kills the command", async () => {
     const { page } = await open("light");
     await enterToken(page, daemon.token);

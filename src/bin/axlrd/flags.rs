@@ -97,11 +97,13 @@ const DEFAULT_LOG: &str = "info,rmcp=off";
 const AFTER_HELP: &str = "\
 Examples:
   axlrd --root ~/src/project --env-pass PATH --env-pass HOME
-  echo '{\"protocol_version\":1,\"request_id\":\"1\",\"tool\":\"list\",\"arguments\":{}}' | axlrd --root . --stdio
+  echo '{\"protocol_version\":1,\"request_id\":\"1\",\"tool\":\"list\",\"arguments\":{}}' \\
+    | axlrd --root . --stdio
 
 Signals: TERM and INT stop the daemon, a second one skips the wait; HUP reopens the log.
-Environment: AXLR_SOCKET and AXLR_LOG stand for --socket and --log; AXLR_CONTAINMENT (cgroup, keeper) chooses how
-children are held, which is otherwise found out.";
+Environment: AXLR_SOCKET and AXLR_LOG stand for --socket and --log;
+AXLR_CONTAINMENT (cgroup, keeper) chooses how children are held, which is
+otherwise found out.";
 
 #[derive(Debug, Clone, Copy, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -82,11 +82,6 @@ impl Names {
     pub(super) fn contain(&self, host: &str) -> bool {
         self.0.iter().any(|name| name.eq_ignore_ascii_case(host))
     }
-
-    /// The origins of the server's own pages.
-    pub(super) fn origins(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|name| format!("http://{}", name.to_ascii_lowercase()))
-    }
 }
 
 impl fmt::Debug for Names {

@@ -29,8 +29,8 @@ pub(super) fn bounded(body: Incoming, patience: Duration) -> Body {
 /// # Errors
 /// The answer: 413, 408, or 400 when the client broke off.
 pub(super) async fn read(body: Body) -> Result<Bytes, Box<Response<Body>>> {
-    let error = match body.collect().await {
-        Ok(collected) => return Ok(collected.to_bytes()),
+    let error = match whole(body).await {
+        Ok(bytes) => return Ok(bytes),
         Err(error) => error.into_inner(),
     };
     let refuse = |status, error: &str| Err(Box::new(refusal(status, error)));
@@ -42,6 +42,18 @@ pub(super) async fn read(body: Body) -> Result<Bytes, Box<Response<Body>>> {
         return refuse(StatusCode::REQUEST_TIMEOUT, &error.to_string());
     }
     refuse(StatusCode::BAD_REQUEST, "the body broke off or is not well-formed")
+}
+
+/// In one piece as it comes: of a body in chunks of a byte, a list of them would take many times as much.
+async fn whole(mut body: Body) -> Result<Bytes, axum::Error> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await.transpose()? {
+        // What is no data is a trailer, and says nothing to us.
+        if let Ok(data) = frame.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    Ok(bytes.into())
 }
 
 /// A body that must have come whole some time after its reader first waits for it.

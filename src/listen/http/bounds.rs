@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use axlr_protocol::limits;
 
+use crate::capacity::HTTP_EXCESS;
+
 /// The bounds of a door's connections. Tests shrink them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     /// Connections at once, over all doors.
     pub(super) connections: usize,
+    /// Connections beyond these that are told so, at once. One more is closed without a word.
+    pub(super) excess: usize,
     /// For a request's head, from its first byte.
     pub(super) head: Duration,
     /// For a request's body.
@@ -23,6 +27,7 @@ impl Default for Bounds {
     fn default() -> Self {
         Self {
             connections: limits::HTTP_CONNECTIONS_MAX,
+            excess: HTTP_EXCESS,
             head: Duration::from_millis(limits::HTTP_HEAD_TIMEOUT_MS),
             body: Duration::from_millis(limits::HTTP_BODY_TIMEOUT_MS),
             idle: Duration::from_millis(limits::HTTP_IDLE_TIMEOUT_MS),

@@ -44,7 +44,7 @@ pub struct Guard {
     admission: std::sync::Arc<Admission>,
     names: Names,
     endpoints: Vec<Endpoint>,
-    own_origins: Vec<String>,
+    has_own_pages: bool,
 }
 
 /// What a request that passed brings back to its answer.
@@ -59,13 +59,12 @@ impl Guard {
     /// The guard of a door at a port. A path that is no endpoint is not there.
     pub fn new(admission: std::sync::Arc<Admission>, port: u16, endpoints: Vec<Endpoint>) -> Self {
         let names = Names::new(port, &admission.hosts);
-        Self { admission, names, endpoints, own_origins: Vec::new() }
+        Self { admission, names, endpoints, has_own_pages: false }
     }
 
-    /// The same for a door with pages of its own, which may ask too.
-    pub fn with_own_pages(mut self) -> Self {
-        self.own_origins = self.names.origins().collect();
-        self
+    /// The same for a door with pages of its own, which may ask too, at the name by which they were called.
+    pub fn with_own_pages(self) -> Self {
+        Self { has_own_pages: true, ..self }
     }
 
     /// The answer to a request that does not pass, or what is to be done to the answer of one that does.
@@ -129,9 +128,11 @@ impl Guard {
         if !headers.contains_key(ORIGIN) {
             return Origin::None;
         }
-        let allowed = self.admission.origins.iter().chain(&self.own_origins);
+        let is_listed = |origin: &HeaderValue| {
+            self.admission.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes())
+        };
         match single(headers, ORIGIN) {
-            Some(origin) if allowed.into_iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()) => {
+            Some(origin) if is_listed(origin) || self.has_own_pages && is_own(origin, headers) => {
                 Origin::Allowed(origin)
             }
             _ => Origin::Refused,
@@ -191,6 +192,13 @@ fn methods(endpoint: &Endpoint, with_options: bool) -> HeaderValue {
 fn single(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
     let mut values = headers.get_all(name).into_iter();
     values.next().filter(|_| values.next().is_none())
+}
+
+/// Whether the page that asks came from where it asks. The names of the server alone do not say that: at each of them
+/// another port, 80 say, has another server's pages.
+fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
+    let host = single(headers, HOST).and_then(|host| host.to_str().ok());
+    host.is_some_and(|host| origin.as_bytes() == format!("http://{}", host.to_ascii_lowercase()).as_bytes())
 }
 
 /// Parameters, a charset say, are no matter.

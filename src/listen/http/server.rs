@@ -118,9 +118,12 @@ impl HttpListener {
 }
 
 fn welcome(runtime: &Runtime, door: &Door, stream: TcpStream) {
+    let counted = Counted::new(runtime.clone());
+    if counted.number > door.bounds.connections + door.bounds.excess {
+        return;
+    }
     // What is written is whole: lines of a stream, or an answer.
     let _ = stream.set_nodelay(true);
-    let counted = Counted::new(runtime.clone());
     let peer = Peer::new(stream, runtime.client(), door.bounds);
     if counted.number > door.bounds.connections {
         tokio::spawn(async move { refuse(Socket::new(peer, counted.runtime.clone())).await });

@@ -25,9 +25,19 @@ pub enum TokenError {
     /// Somebody else could have read or written it.
     #[error("the token file {} {fault}; it must be a regular file of this user, with mode 0600", path.display())]
     Exposed {
-        /// The file, or its folder.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
+        fault: String,
+    },
+    /// Somebody else could put another file in its place.
+    #[error("the token file {} is in the folder {}, which {fault}; nobody else may write there", path.display(), folder.display())]
+    OpenFolder {
+        /// The file.
+        path: PathBuf,
+        /// Where it is.
+        folder: PathBuf,
+        /// What is wrong with that.
         fault: String,
     },
     /// What the file holds is no token.
@@ -73,6 +83,10 @@ impl Token {
         let failed = |source| TokenError::Io { path: path.to_owned(), source };
         match open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = folder(path);
+                DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+                // Before a token is left where others could have theirs.
+                check_folder(path, folder)?;
                 create(path).map_err(failed)?;
                 read(path, open(path).map_err(failed)?)
             }
@@ -101,27 +115,21 @@ fn open(path: &Path) -> io::Result<File> {
 
 fn read(path: &Path, file: File) -> Result<Token, TokenError> {
     let failed = |source| TokenError::Io { path: path.to_owned(), source };
-    let exposed = |path: &Path, fault: String| TokenError::Exposed { path: path.to_owned(), fault };
+    let exposed = |fault: String| TokenError::Exposed { path: path.to_owned(), fault };
     let own = rustix::process::geteuid().as_raw();
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
-        return Err(exposed(path, "is no regular file".to_owned()));
+        return Err(exposed("is no regular file".to_owned()));
     }
     if metadata.uid() != own {
-        return Err(exposed(path, format!("belongs to user {}", metadata.uid())));
+        return Err(exposed(format!("belongs to user {}", metadata.uid())));
     }
     if metadata.mode() & 0o077 != 0 {
-        return Err(exposed(path, format!("has mode {:04o}", metadata.mode() & 0o7777)));
+        return Err(exposed(format!("has mode {:04o}", metadata.mode() & 0o7777)));
     }
-    // Who may write the folder could put a token of his own there; in a sticky one he could not move ours away.
-    let folder = folder(path);
-    let metadata = std::fs::metadata(folder).map_err(failed)?;
-    if metadata.mode() & 0o022 != 0 && metadata.mode() & 0o1000 == 0 {
-        return Err(exposed(
-            path,
-            format!("is in a folder of mode {:04o}, which others may write", metadata.mode() & 0o7777),
-        ));
-    }
+    // Where the name is, and where the file is, should the name be a link.
+    check_folder(path, folder(path))?;
+    check_folder(path, folder(&path.canonicalize().map_err(failed)?))?;
     let mut text = String::new();
     let limit = *LENGTHS.end() as u64 + 2;
     let malformed = || TokenError::Malformed { path: path.to_owned() };
@@ -138,10 +146,26 @@ fn read(path: &Path, file: File) -> Result<Token, TokenError> {
     Ok(Token(token.to_owned()))
 }
 
+/// Whose folder it is, and who may write there, could put a file of ours with another text there, or a link to one; in a
+/// sticky one he could not move the token away.
+fn check_folder(path: &Path, folder: &Path) -> Result<(), TokenError> {
+    let failed = |source| TokenError::Io { path: folder.to_owned(), source };
+    let open =
+        |fault| Err(TokenError::OpenFolder { path: path.to_owned(), folder: folder.to_owned(), fault });
+    let metadata = std::fs::metadata(folder).map_err(failed)?;
+    let (own, root) = (rustix::process::geteuid().as_raw(), 0);
+    if metadata.uid() != own && metadata.uid() != root {
+        return open(format!("belongs to user {}", metadata.uid()));
+    }
+    if metadata.mode() & 0o022 != 0 && metadata.mode() & 0o1000 == 0 {
+        return open(format!("has mode {:04o}", metadata.mode() & 0o7777));
+    }
+    Ok(())
+}
+
 /// Writes a file beside it and links that to its name, unless somebody was faster.
 fn create(path: &Path) -> io::Result<()> {
     let folder = folder(path);
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let (token, suffix) = (random_hex(RANDOM_BYTES)?, random_hex(8)?);
     let temporary = folder.join(format!(".axlr-tmp-{suffix}"));
     let written = (|| {

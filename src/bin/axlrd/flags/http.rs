@@ -42,7 +42,7 @@ pub(crate) struct HttpFlags {
     pub(super) http_host: Vec<String>,
 
     /// The file of the token, made on the first start [default: $AXERONDIR/axbridge/token when AXERONDIR is set, else
-    /// $XDG_STATE_HOME/axlr/http-token].
+    /// $XDG_STATE_HOME/axlr/http-token, else ~/.local/state/axlr/http-token].
     #[arg(long, value_name = "FILE")]
     pub(super) http_token_file: Option<PathBuf>,
 

@@ -21,6 +21,8 @@ $("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   token = $("token").value.trim();
   $("token").value = "";
+  // What no header can carry would fail before anybody could say that it is wrong.
+  if (!/^[\x21-\x7e]+$/.test(token)) return ask("This is not the token.");
   sessionStorage.setItem(KEY, token);
   $("ask").hidden = true;
   refresh();

@@ -177,7 +177,28 @@ fn a_page_that_is_allowed_can_read_refusals_too() {
 
 #[test]
 fn a_door_with_pages_lets_them_ask() {
-    let own = ("origin", "http://localhost:8787");
-    assert_eq!(judged(&guard(true), "POST /exec", &[HOST, BEARER, JSON, own]).unwrap().status(), 403);
-    assert!(judged(&guard(true).with_own_pages(), "POST /exec", &[HOST, BEARER, JSON, own]).is_none());
+    for name in ["localhost:8787", "127.0.0.1:8787", "[::1]:8787", "localhost"] {
+        let own = format!("http://{name}");
+        let own = &[("host", name), BEARER, JSON, ("origin", own.as_str())];
+        assert_eq!(judged(&guard(true), "POST /exec", own).unwrap().status(), 403, "{name}");
+        assert!(judged(&guard(true).with_own_pages(), "POST /exec", own).is_none(), "{name}");
+    }
+}
+
+#[test]
+fn the_pages_of_another_port_or_scheme_are_not_its_own() {
+    for origin in [
+        "http://127.0.0.1",
+        "http://127.0.0.1:80",
+        "http://localhost",
+        "http://localhost:8787",
+        "https://127.0.0.1:8787",
+        "http://127.0.0.1:8787/",
+        "127.0.0.1:8787",
+        "null",
+    ] {
+        let refused =
+            judged(&guard(true).with_own_pages(), "POST /exec", &[HOST, BEARER, ("origin", origin)]);
+        assert_eq!(refused.map(|refused| refused.status().as_u16()), Some(403), "{origin}");
+    }
 }

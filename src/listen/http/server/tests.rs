@@ -48,7 +48,7 @@ async fn serve(bounds: Bounds) -> (Runtime, SocketAddr) {
 }
 
 fn patient() -> Bounds {
-    Bounds { connections: 2, head: LONG, body: LONG, idle: LONG, stall: LONG }
+    Bounds { connections: 2, excess: 2, head: LONG, body: LONG, idle: LONG, stall: LONG }
 }
 
 /// What the server answers until it closes.
@@ -132,6 +132,22 @@ async fn one_connection_too_many_is_told_so() {
     let mut begin = [0; 12];
     stream.read_exact(&mut begin).await.unwrap();
     assert_eq!(&begin, b"HTTP/1.1 200");
+}
+
+#[tokio::test]
+async fn a_flood_is_not_held() {
+    let (runtime, address) = serve(patient()).await;
+    let mut held = Vec::new();
+    for number in 1..=4 {
+        held.push(TcpStream::connect(address).await.unwrap());
+        while runtime.traffic().connections() < number {
+            tokio::task::yield_now().await;
+        }
+    }
+    let begun = Instant::now();
+    let mut more = TcpStream::connect(address).await.unwrap();
+    assert!(matches!(more.read(&mut [0]).await, Ok(0) | Err(_)));
+    assert!(begun.elapsed() < LINGER, "it was held for {:?}", begun.elapsed());
 }
 
 #[tokio::test]

@@ -82,6 +82,41 @@ fn a_folder_that_others_can_write_is_refused_unless_it_is_sticky() {
 }
 
 #[test]
+fn a_folder_of_another_user_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("token");
+    write(&path, &"a".repeat(64), 0o600);
+    if std::os::unix::fs::chown(folder.path(), Some(65_534), None).is_err() {
+        // Only root can give a folder away.
+        return;
+    }
+    let error = Token::load_or_create(&path).unwrap_err();
+    assert!(error.to_string().contains("belongs to user 65534; nobody else may write there"), "{error}");
+}
+
+#[test]
+fn the_folder_that_a_symlink_leads_to_counts_too() {
+    let folder = TempDir::new().unwrap();
+    let open = folder.path().join("open");
+    std::fs::create_dir(&open).unwrap();
+    write(&open.join("token"), &"a".repeat(64), 0o600);
+    let link = folder.path().join("token");
+    symlink("open/token", &link).unwrap();
+    Token::load_or_create(&link).unwrap();
+    std::fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+    assert!(matches!(Token::load_or_create(&link), Err(TokenError::OpenFolder { .. })));
+}
+
+#[test]
+fn no_token_is_made_in_a_folder_that_others_can_write() {
+    let folder = TempDir::new().unwrap();
+    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    let error = Token::load_or_create(&folder.path().join("token")).unwrap_err();
+    assert!(error.to_string().contains("has mode 0777"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn what_is_no_file_or_holds_no_token_is_refused_without_waiting() {
     let folder = TempDir::new().unwrap();
     assert!(matches!(Token::load_or_create(folder.path()), Err(TokenError::Exposed { .. })));
