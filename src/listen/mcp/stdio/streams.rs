@@ -13,6 +13,9 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
 use crate::readiness::register;
 
+/// Most bytes of one read.
+const READ_BYTES: usize = 64 * 1024;
+
 /// Where messages come from.
 pub(super) type Input = Pin<Box<dyn AsyncRead + Send>>;
 /// Where messages go.
@@ -94,7 +97,9 @@ impl AsyncRead for Direct {
     ) -> Poll<io::Result<()>> {
         loop {
             let mut guard = ready!(self.fd.poll_read_ready(context))?;
-            match self.read(buffer.initialize_unfilled()) {
+            // No more than a pipe holds: what is offered must be set to zero first, each time.
+            let room = buffer.remaining().min(READ_BYTES);
+            match self.read(buffer.initialize_unfilled_to(room)) {
                 Ok(count) => {
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
