@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::context::{OnRetry, Wanted};
 use super::conversation::{Answer, Conversation};
-use super::sub_agents::SubAgents;
+use super::sub_agents::Delegation;
 use super::tools::{CALL_AGENT, Tools};
 use super::{Context, Error, Step, Who};
 use crate::config::{ARTIFACT_DIR_VARIABLE, ArtifactDir, Place, Resolved};
@@ -152,7 +152,7 @@ impl Member {
                 deadline: context.deadline,
             },
         );
-        let sub_agents = SubAgents::of(resolved, &position, &context);
+        let sub_agents = Delegation::of(resolved, &position, &context);
         let tools = Tools { toolbox, sub_agents, servers };
         Ok(Self { prepared, position, context, provider, retry_attempts, tools, artifacts })
     }

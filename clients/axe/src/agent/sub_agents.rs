@@ -13,6 +13,19 @@ use crate::prompt::{Asked, UserMessage, sub_agent_task};
 use crate::provider::{Boxed, ToolSpec};
 use crate::tools::{Input, Outcome, call_agent_spec};
 
+/// Whether an agent may call others.
+pub(super) enum Delegation {
+    /// Its file names none.
+    None,
+    /// It is as deep as the run may go, so it is not told of the tool.
+    TooDeep {
+        /// How deep that is.
+        max_depth: u32,
+    },
+    /// It may.
+    To(Box<SubAgents>),
+}
+
 /// The agents that one agent may call.
 pub(super) struct SubAgents {
     context: Arc<Context>,
@@ -22,27 +35,46 @@ pub(super) struct SubAgents {
     caller: Position,
 }
 
-impl SubAgents {
-    /// None for an agent that has none, or that may not call any because it is too deep.
-    pub(super) fn of(resolved: &Resolved, caller: &Position, context: &Arc<Context>) -> Option<Self> {
+impl Delegation {
+    pub(super) fn of(resolved: &Resolved, caller: &Position, context: &Arc<Context>) -> Self {
         let allowed = &resolved.agent.sub_agents;
-        if allowed.is_empty() || caller.who.depth >= context.max_depth {
-            return None;
+        let max_depth = context.max_depth;
+        if allowed.is_empty() {
+            Self::None
+        } else if caller.who.depth >= max_depth {
+            Self::TooDeep { max_depth }
+        } else {
+            Self::To(Box::new(SubAgents {
+                context: context.clone(),
+                allowed: allowed.clone(),
+                lookup: resolved.sub_agents.clone(),
+                caller: caller.clone(),
+            }))
         }
-        Some(Self {
-            context: context.clone(),
-            allowed: allowed.clone(),
-            lookup: resolved.sub_agents.clone(),
-            caller: caller.clone(),
-        })
     }
 
-    pub(super) fn spec(&self) -> ToolSpec {
-        call_agent_spec(&self.allowed)
+    pub(super) fn spec(&self) -> Option<ToolSpec> {
+        match self {
+            Self::To(sub_agents) => Some(call_agent_spec(&sub_agents.allowed)),
+            Self::None | Self::TooDeep { .. } => None,
+        }
     }
 
+    /// None for an agent that knows no others.
+    pub(super) async fn call(&self, arguments: &Map<String, Value>) -> Option<Outcome> {
+        match self {
+            Self::None => None,
+            Self::TooDeep { max_depth } => {
+                Some(refuse(&format!("maximum sub-agent depth ({max_depth}) reached")))
+            }
+            Self::To(sub_agents) => Some(sub_agents.call(arguments).await),
+        }
+    }
+}
+
+impl SubAgents {
     /// Runs an agent to its end. Whatever goes wrong is for the caller's model to deal with.
-    pub(super) async fn call(&self, arguments: &Map<String, Value>) -> Outcome {
+    async fn call(&self, arguments: &Map<String, Value>) -> Outcome {
         let input = Input(arguments);
         let wanted = |name: &str| input.text(name).filter(|text| !text.trim().is_empty());
         let Some(agent) = wanted("agent") else { return refuse("\"agent\" argument is required") };

@@ -485,12 +485,15 @@ async fn depth_is_that_of_the_top_and_the_tool_is_gone_at_its_end() {
         ("a", "sub_agents = [\"b\"]\ntools = [\"read_file\"]\n[sub_agents_config]\nmax_depth = 5"),
         ("b", "sub_agents = [\"c\"]\ntools = [\"read_file\"]"),
     ];
-    let stage = Stage::new(&agents, |agent, turn, _| match (agent, turn) {
+    let stage = Stage::new(&agents, |agent, turn, request| match (agent, turn) {
         ("top", 0) => calls(&[call_agent("a", "t")]),
         ("a", 0) => calls(&[call_agent("b", "t")]),
-        _ => says(agent),
+        // It is not told of the tool, and tries.
+        ("b", 0) => calls(&[call_agent("c", "t")]),
+        _ => says(results(request)[0].0),
     });
-    stage.run().await.answer();
+    let run = stage.run().await;
+    assert_eq!(run.answer().text, "call_agent error: maximum sub-agent depth (2) reached");
     let tools = |agent: &str| -> Vec<String> {
         stage.log.requests(agent)[0].tools.iter().map(|tool| tool.name.clone()).collect()
     };

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Error;
-use super::sub_agents::SubAgents;
+use super::sub_agents::Delegation;
 use super::{Observer, Step, Who};
 use crate::mcp::Servers;
 use crate::provider::ToolSpec;
@@ -14,7 +14,7 @@ pub const CALL_AGENT: &str = "call_agent";
 
 pub(super) struct Tools {
     pub(super) toolbox: Toolbox,
-    pub(super) sub_agents: Option<SubAgents>,
+    pub(super) sub_agents: Delegation,
     pub(super) servers: Servers,
 }
 
@@ -23,9 +23,9 @@ impl Tools {
     /// is told of other agents first.
     pub(super) fn specs(&self, who: &Who) -> Vec<ToolSpec> {
         let mut specs = self.toolbox.specs();
-        if let Some(sub_agents) = &self.sub_agents {
+        if let Some(spec) = self.sub_agents.spec() {
             let position = if who.depth == 0 { specs.len() } else { 0 };
-            specs.insert(position, sub_agents.spec());
+            specs.insert(position, spec);
         }
         specs.extend_from_slice(self.servers.specs());
         specs
@@ -46,8 +46,10 @@ impl Tools {
         name: &str,
         arguments: &Map<String, Value>,
     ) -> Result<Outcome, Error> {
-        if let Some(sub_agents) = self.sub_agents.as_ref().filter(|_| name == CALL_AGENT) {
-            return Ok(sub_agents.call(arguments).await);
+        if name == CALL_AGENT
+            && let Some(outcome) = self.sub_agents.call(arguments).await
+        {
+            return Ok(outcome);
         }
         if !self.toolbox.has(name)
             && let Some(server) = self.servers.server_of(name)

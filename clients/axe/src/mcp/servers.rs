@@ -66,10 +66,14 @@ impl Servers {
                 ));
                 continue;
             }
-            if let Some(other) = self.routes.insert(name.clone(), position).filter(|other| *other != position)
-            {
-                let first = self.sessions[other].server.clone();
-                return Err(Error::Clash { tool: name, first, second: server.name.clone() });
+            match self.routes.insert(name.clone(), position) {
+                None => {}
+                // A server that lists a tool twice has it once.
+                Some(other) if other == position => continue,
+                Some(other) => {
+                    let first = self.sessions[other].server.clone();
+                    return Err(Error::Clash { tool: name, first, second: server.name.clone() });
+                }
             }
             let description = tool.description.as_deref().unwrap_or_default().to_owned();
             self.specs.push(ToolSpec { name, description, input_schema: schema(tool) });

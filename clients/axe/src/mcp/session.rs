@@ -23,6 +23,8 @@ use crate::net::connector;
 use crate::secret::Secret;
 use crate::tools::Outcome;
 
+/// What is said of a server that leaves at once.
+const ENDED_EARLY: &str = "it ended the connection before it was ready";
 /// How long the end of a session may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(1500);
 
@@ -118,8 +120,9 @@ fn headers(server: &str, secrets: &BTreeMap<String, Secret>) -> Result<HeaderMap
 /// The innermost reason. Outer ones name types and URLs, whose query may be a secret.
 fn initialize_failure(error: &ClientInitializeError, secrets: &BTreeMap<String, Secret>) -> String {
     let text = match error {
-        ClientInitializeError::ConnectionClosed(_) => {
-            "it ended the connection before it was ready".to_owned()
+        ClientInitializeError::ConnectionClosed(_) => ENDED_EARLY.to_owned(),
+        ClientInitializeError::TransportError { error, .. } if is_broken_pipe(&*error.error) => {
+            ENDED_EARLY.to_owned()
         }
         ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
         ClientInitializeError::TransportError { error, .. } => connector::root_cause(&*error.error),
@@ -129,6 +132,11 @@ fn initialize_failure(error: &ClientInitializeError, secrets: &BTreeMap<String, 
         .values()
         .filter(|secret| !secret.expose().is_empty())
         .fold(text, |text, secret| text.replace(secret.expose(), "***"))
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 fn failure(error: &ServiceError) -> String {

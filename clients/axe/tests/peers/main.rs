@@ -2,6 +2,8 @@
 //!
 //! Built only when asked for: `cargo test -p axe --test peers`.
 
+#![expect(clippy::unwrap_used, reason = "a test that can't go on may panic")]
+
 use axe::provider::{
     Arguments, Category, Error, Message, Provider, Reply, Request, Settings, ToolResult, ToolSpec, connect,
     drain,
