@@ -10,7 +10,7 @@ use rmcp::model::{
     RequestMetaObject,
 };
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -21,7 +21,7 @@ use crate::listen::mcp::reply::Reply;
 struct Envelope<'m> {
     #[serde(borrow)]
     jsonrpc: Cow<'m, str>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'m RawValue>,
     #[serde(borrow)]
     method: Option<Cow<'m, str>>,
@@ -29,6 +29,11 @@ struct Envelope<'m> {
     params: Option<&'m RawValue>,
     result: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
+}
+
+/// Reads a member that stands there, `null` included: a request whose id is `null` is no notification.
+fn present<'m, D: Deserializer<'m>>(deserializer: D) -> Result<Option<&'m RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// What a line is.
