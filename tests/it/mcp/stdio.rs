@@ -116,6 +116,25 @@ fn a_cancelled_call_is_not_answered_and_its_tree_dies() {
 }
 
 #[test]
+fn requests_that_are_cancelled_leave_no_trace() {
+    let mut host = Host::greeted(&[], json!({}));
+    // More than are answered at once, none of them a call.
+    for id in 0..1_500 {
+        host.put(
+            &[
+                json!({"jsonrpc": "2.0", "id": "same", "method": "tools/list"}),
+                json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "same"}}),
+                json!({"jsonrpc": "2.0", "id": id, "method": "ping"}),
+            ]
+            .map(|message| message.to_string())
+            .join("\n"),
+        );
+        // One that was too late to be cancelled is answered.
+        while host.receive()["id"] != id {}
+    }
+}
+
+#[test]
 fn the_end_of_input_lets_calls_finish() {
     let mut host = Host::greeted(&[], json!({}));
     let run =

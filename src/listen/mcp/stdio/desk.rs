@@ -47,8 +47,9 @@ impl<C: Caller> Desk<C> {
                 self.pass_request(id, line)
             }
             Ok(Line::Notification { method, params }) => {
-                let cancelled =
-                    (method == "notifications/cancelled").then(|| message::cancelled(params)).flatten();
+                // The beginning can't be cancelled.
+                let cancels = method == "notifications/cancelled" && self.has_begun();
+                let cancelled = cancels.then(|| message::cancelled(params)).flatten();
                 let is_done = cancelled.is_some_and(|id| self.flights.cancel(&id));
                 if is_done { None } else { self.pass(line) }
             }
