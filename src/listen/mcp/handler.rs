@@ -120,15 +120,18 @@ pub(super) fn step(token: ProgressToken, note: Note) -> ProgressNotificationPara
 /// Asks a client for its roots, when it offered to name them. Revisions since 2026-07-28 let no server ask.
 #[expect(deprecated, reason = "clients of the revisions with a handshake have roots")]
 async fn ask_for_roots<C: Caller>(service: &Service<C>, peer: &Peer<RoleServer>) {
-    if peer.peer_info().is_none_or(|client| client.capabilities.roots.is_none()) {
-        return;
-    }
-    let uris = match peer.list_roots().await {
+    let Some(question) = service.roots_are_unknown() else { return };
+    let answer = tokio::select! {
+        answer = peer.list_roots() => answer,
+        // Whatever is answered is out of date.
+        () = service.is_asked_again(question) => return,
+    };
+    let uris = match answer {
         Ok(listed) => Some(listed.roots.into_iter().map(|root| root.uri).collect()),
         Err(error) => {
             tracing::info!(%error, "the client offered roots and did not name them");
             None
         }
     };
-    service.take_roots(uris).await;
+    service.take_roots(question, uris).await;
 }

@@ -397,3 +397,34 @@ fn a_host_on_node_gives_sockets_and_a_shell_gives_files() {
     assert!(status.success());
     assert_eq!(std::fs::read_to_string(&output).unwrap().lines().count(), 1);
 }
+
+#[test]
+fn a_change_of_roots_holds_from_the_next_call_on_and_ends_none() {
+    let mut host = Host::greeted(&[], json!({"roots": {"listChanged": true}}));
+    let uris = ["one", "two"].map(|name| format!("file://{}/{name}", host.root().display()));
+    let [one, two] = uris;
+    for name in ["one", "two"] {
+        std::fs::create_dir(host.root().join(name)).unwrap();
+    }
+    name_roots(&mut host, std::slice::from_ref(&one));
+    let wait = "touch here; until test -e go; do sleep 0.02; done";
+    let run = host.begin_call("run_program", json!({"program": "sh", "args": ["-c", wait]}));
+    let (here, go) = (host.root().join("one/here"), host.root().join("one/go"));
+    wait_until("it runs", || here.exists());
+    // Both questions are open; the first is out of date.
+    host.tell("notifications/roots/list_changed", json!({}));
+    let stale = host.receive();
+    host.tell("notifications/roots/list_changed", json!({}));
+    let write = host.begin_call("write_file", json!({"path": "f", "content": "", "mode": "create"}));
+    name_roots(&mut host, &[two]);
+    assert_eq!(host.receive()["id"], write);
+    assert!(host.root().join("two/f").exists());
+    let roots = json!({"roots": [{"uri": one}]});
+    host.put(&json!({"jsonrpc": "2.0", "id": stale["id"], "result": roots}).to_string());
+    host.call("write_file", json!({"path": "g", "content": "", "mode": "create"}));
+    assert!(host.root().join("two/g").exists());
+    std::fs::write(go, "").unwrap();
+    let ran = host.receive();
+    assert_eq!(ran["id"], run);
+    assert_eq!(ran["result"]["structuredContent"]["exit_code"], 0, "{ran}");
+}

@@ -50,6 +50,10 @@ impl<C: Caller> Desk<C> {
                 // The beginning can't be cancelled.
                 let cancels = method == "notifications/cancelled" && self.has_begun();
                 let cancelled = cancels.then(|| message::cancelled(params)).flatten();
+                if method == "notifications/roots/list_changed" {
+                    // Before the SDK gets round to it: a call on the next line is meant for the new roots.
+                    let _ = self.service.roots_are_unknown();
+                }
                 let is_done = cancelled.is_some_and(|id| self.flights.cancel(&id));
                 if is_done { None } else { self.pass(line) }
             }
