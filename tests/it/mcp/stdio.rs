@@ -79,6 +79,21 @@ fn a_bad_line_is_answered_and_nothing_else() {
 }
 
 #[test]
+fn a_beginning_that_is_no_good_is_told_why_and_may_be_tried_again() {
+    let mut host = Host::start(&[]);
+    for params in [json!({}), json!({"protocolVersion": 5, "capabilities": {}, "clientInfo": {}}), json!([])]
+    {
+        let refused = host.ask("initialize", params);
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("Invalid params of initialize: "), "{refused}");
+    }
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    assert!(host.ask("initialize", params)["result"].is_object());
+}
+
+#[test]
 fn a_zero_byte_first_is_no_other_protocol() {
     let mut host = Host::start(&[]);
     host.put("\0\0\0\x01x");

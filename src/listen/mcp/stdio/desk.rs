@@ -10,9 +10,9 @@ use rmcp::model::{
 use serde_json::value::RawValue;
 
 use super::flights::Flights;
-use super::message::{self, Declared, Line, Parameters};
 use crate::listen::mcp::caller::Caller;
 use crate::listen::mcp::handler::{step, unknown};
+use crate::listen::mcp::message::{self, Declared, Line, Parameters};
 use crate::listen::mcp::reply::Reply;
 use crate::listen::mcp::service::{Incoming, Service, Steps, UnknownTool};
 
@@ -44,7 +44,7 @@ impl<C: Caller> Desk<C> {
                 if method == "tools/call" {
                     return self.take_call(id, params, line, context);
                 }
-                self.pass_request(id, line)
+                self.pass_request(id, &method, params, line)
             }
             Ok(Line::Notification { method, params }) => {
                 // The beginning can't be cancelled.
@@ -80,7 +80,7 @@ impl<C: Caller> Desk<C> {
             (Declared::Nothing, Some(_)) => false,
             (Declared::Version(version), _) if self.has_begun() => version >= ProtocolVersion::V_2026_07_28,
             // The SDK says what is amiss, or learns from this request that there is no handshake.
-            _ => return self.pass_request(id, line),
+            _ => return self.pass_request(id, "tools/call", params, line),
         };
         let steps = parameters.meta.get_progress_token().map(|token| self.steps(token));
         let incoming =
@@ -127,13 +127,16 @@ impl<C: Caller> Desk<C> {
     }
 
     /// Hands a request to the SDK.
-    fn pass_request(&self, id: RequestId, line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        let message = match serde_json::from_slice(line) {
+    fn pass_request(
+        &self,
+        id: RequestId,
+        method: &str,
+        params: Option<&RawValue>,
+        line: &[u8],
+    ) -> Option<ClientJsonRpcMessage> {
+        let message = match message::request(method, params, line) {
             Ok(message) => message,
-            Err(error) => {
-                return self
-                    .refuse(id, ErrorData::invalid_request(format!("Invalid request: {error}"), None));
-            }
+            Err(error) => return self.refuse(id, error),
         };
         if let JsonRpcMessage::Request(request) = &message
             && opens(&request.request)

@@ -1,8 +1,8 @@
 use rmcp::model::{ErrorCode, RequestId};
 
 use super::flights::Flights;
-use super::message::{Line, Parameters, cancelled};
 use crate::capacity::CALLS_MAX;
+use crate::listen::mcp::message::{Line, Parameters, cancelled};
 
 fn code(line: &str) -> i32 {
     Line::read(line.as_bytes()).unwrap_err().code.0
