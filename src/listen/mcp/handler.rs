@@ -37,9 +37,13 @@ impl<C: Caller> ServerHandler for Handler<C> {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        if let Some(cursor) = request.and_then(|request| request.cursor) {
+            let reason = format!("Invalid cursor {cursor:?}: all tools come in one page");
+            return Err(ErrorData::invalid_params(reason, None));
+        }
         Ok(ListToolsResult::with_all_items(self.0.tools().await))
     }
 

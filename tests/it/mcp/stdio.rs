@@ -55,6 +55,8 @@ fn what_goes_wrong_is_for_the_model_and_what_is_no_call_for_the_host() {
     assert_eq!(unknown["error"]["code"], -32602);
     assert_eq!(host.ask("tools/call", json!({}))["error"]["code"], -32602);
     assert_eq!(host.ask("tools/sell", json!({}))["error"]["code"], -32601);
+    let page = host.ask("tools/list", json!({"cursor": "2"}));
+    assert_eq!(page["error"]["code"], -32602, "{page}");
     assert_eq!(host.ask("ping", json!({}))["result"], json!({}));
 }
 
