@@ -209,7 +209,9 @@ impl<C: Caller> Service<C> {
     pub(super) fn prepare(&self, incoming: Incoming<'_>) -> Result<Prepared, UnknownTool> {
         let Incoming { name, arguments, root, steps } = incoming;
         let what = match self.faces.iter().find(|face| face.name == name) {
-            Some(face) => arguments::read(face.tool, arguments).map(What::Ours),
+            Some(face) => arguments::read(face.tool, arguments)
+                .map(What::Ours)
+                .map_err(|error| ErrorBody { message: face.in_its_words(error.message), ..error }),
             None if self.plugins.is_some() && name.contains("__") => {
                 Ok(What::Plugin { name: name.to_owned(), arguments: arguments.map(ToOwned::to_owned) })
             }

@@ -47,7 +47,8 @@ fn what_goes_wrong_is_for_the_model_and_what_is_no_call_for_the_host() {
     assert!(text(&gone).starts_with("not_found: "), "{gone}");
     assert!(gone.get("structuredContent").is_none());
     let typo = host.call("read_file", json!({"pth": "a"}));
-    assert!(text(&typo).contains("did you mean \"path\"?"), "{typo}");
+    let mistake = "arguments of read_file: unknown member \"pth\" (did you mean \"path\"?)";
+    assert!(text(&typo).contains(mistake), "{typo}");
     assert_eq!(text(&host.call("read_file", json!({"path": "../x"})))[..16], *"invalid_request:");
     let long = host.call("run_program", json!({"program": "true", "timeout_ms": 300_001}));
     assert!(text(&long).contains("300000"), "{long}");
