@@ -140,14 +140,20 @@ impl Desk {
     /// Ends a session, and with it what runs there.
     async fn delete(&self, request: Request) -> Response<Body> {
         let id = session_id(request.headers());
+        // The SDK says that it ended what was not there.
+        if let Some(id) = &id
+            && !self.sessions.sessions.read().await.contains_key(id.as_str())
+        {
+            return refusal(StatusCode::NOT_FOUND, "there is no session of that id");
+        }
         let mut response = self.service.handle(request).await.map(Body::new);
         // Done, not only heard of: some clients complain of anything else.
         if response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         if response.status().is_success()
-            && let Some(id) = id
-            && let Some(end) = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+            && let Some(id) = &id
+            && let Some(end) = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
         {
             end.0.cancel();
         }

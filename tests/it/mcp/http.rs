@@ -165,6 +165,8 @@ fn a_session_calls_tools_in_any_root_until_it_is_deleted() {
     let deleted = served.ask("DELETE", &[("mcp-session-id", &session.id)], &Value::Null);
     assert_eq!(deleted.status(), 204, "{}", deleted.head);
     assert_eq!(session.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).status(), 404);
+    let again = served.ask("DELETE", &[("mcp-session-id", &session.id)], &Value::Null);
+    assert_eq!(again.status(), 404, "{}", again.head);
 }
 
 #[test]
