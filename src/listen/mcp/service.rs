@@ -197,9 +197,9 @@ impl<C: Caller> Service<C> {
         }
     }
 
-    /// Whether a call may have to do with several roots, so that it may name one.
-    pub(super) fn has_several_roots(&self) -> bool {
-        self.settings.roots.len() > 1
+    /// Whether a call of that tool may name one of several roots. The arguments of a plugin's are its own.
+    pub(super) fn takes_root(&self, tool: &str) -> bool {
+        self.settings.roots.len() > 1 && self.faces.iter().any(|face| face.name == tool)
     }
 
     /// Reads what the client sent.
