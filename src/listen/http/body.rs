@@ -28,7 +28,7 @@ pub(super) fn bounded(body: Incoming, patience: Duration) -> Body {
 ///
 /// # Errors
 /// The answer: 413, 408, or 400 when the client broke off.
-pub(super) async fn read(body: Body) -> Result<Bytes, Box<Response<Body>>> {
+pub(in crate::listen) async fn read(body: Body) -> Result<Bytes, Box<Response<Body>>> {
     let error = match whole(body).await {
         Ok(bytes) => return Ok(bytes),
         Err(error) => error.into_inner(),

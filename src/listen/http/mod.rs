@@ -30,6 +30,7 @@ mod token;
 
 pub use admission::{Admission, AdmissionError};
 pub(super) use answer::refusal;
+pub(super) use body::read;
 pub use bridge::{BridgeSettings, serve_bridge};
 pub use guard::{Endpoint, Guard};
 pub use server::{HttpBindError, HttpListener, Reach};

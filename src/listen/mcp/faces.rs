@@ -97,6 +97,15 @@ impl Face {
         matches!(self.hints, Hints::Reads)
     }
 
+    /// A message of the reader of requests, which knows the tool by its name there.
+    pub(super) fn in_its_words(&self, message: String) -> String {
+        let there = format!("arguments of {}:", self.tool.as_str());
+        match message.strip_prefix(&there) {
+            Some(mistake) => format!("arguments of {}:{mistake}", self.name),
+            None => message,
+        }
+    }
+
     /// The tool for `tools/list`. With several roots it takes the member `root` as well.
     pub(super) fn describe(&self, roots: &[String]) -> Described {
         let Some(info) = schema::tools().iter().find(|info| info.name == self.tool.as_str()) else {

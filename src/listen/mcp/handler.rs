@@ -1,5 +1,7 @@
 //! The service as the SDK knows a server: for Streamable HTTP, and for everything on stdio that is not a call.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
@@ -9,7 +11,6 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::caller::Caller;
@@ -37,25 +38,30 @@ impl<C: Caller> ServerHandler for Handler<C> {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        if let Some(cursor) = request.and_then(|request| request.cursor) {
+            let reason = format!("Invalid cursor {cursor:?}: all tools come in one page");
+            return Err(ErrorData::invalid_params(reason, None));
+        }
         Ok(ListToolsResult::with_all_items(self.0.tools().await))
     }
 
     async fn call_tool(
         &self,
-        mut request: CallToolRequestParams,
+        request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let root = match (self.0.has_several_roots(), &mut request.arguments) {
-            (true, Some(arguments)) => arguments.remove("root").map(text_or_json),
-            _ => None,
-        };
-        let arguments: Option<Box<RawValue>> =
-            request.arguments.as_ref().map(to_raw_value).transpose().map_err(|error| {
+        let as_sent = http_parts(&context).and_then(|parts| parts.extensions.get::<AsSent>());
+        let arguments: Option<Box<RawValue>> = match as_sent {
+            Some(AsSent(arguments)) => arguments.clone(),
+            None => request.arguments.as_ref().map(to_raw_value).transpose().map_err(|error| {
                 ErrorData::invalid_params(format!("the arguments can't be carried on: {error}"), None)
-            })?;
+            })?,
+        };
+        let (arguments, root) =
+            if self.0.takes_root(&request.name) { without_root(arguments) } else { (arguments, None) };
         let steps = context.meta.get_progress_token().map(|token| steps_to(context.peer.clone(), token));
         let incoming =
             Incoming { name: &request.name, arguments: arguments.as_deref(), root: root.as_deref(), steps };
@@ -77,21 +83,33 @@ impl<C: Caller> ServerHandler for Handler<C> {
     }
 }
 
+/// The arguments of a call to the letter, from a door that has kept them. The SDK reads them into a map, where the last of
+/// repeated members wins.
+#[derive(Clone)]
+pub(super) struct AsSent(pub(super) Option<Box<RawValue>>);
+
+fn http_parts(context: &RequestContext<RoleServer>) -> Option<&Parts> {
+    context.extensions.get::<Parts>()
+}
+
 /// Returns when the client has ended the session that the request belongs to.
 async fn session_ended(context: &RequestContext<RoleServer>) {
-    let request = context.extensions.get::<Parts>();
-    match request.and_then(|request| request.extensions.get::<SessionEnd>()) {
+    match http_parts(context).and_then(|parts| parts.extensions.get::<SessionEnd>()) {
         Some(end) => end.ended().await,
         None => std::future::pending().await,
     }
 }
 
-/// What a root was given as; a mistake is told in the words of whoever looks for it.
-fn text_or_json(root: Value) -> String {
-    match root {
-        Value::String(root) => root,
-        other => other.to_string(),
-    }
+/// Takes the root out of the arguments; a mistake is told in the words of whoever looks for it.
+fn without_root(arguments: Option<Box<RawValue>>) -> (Option<Box<RawValue>>, Option<String>) {
+    let mut members: BTreeMap<Cow<'_, str>, &RawValue> = match &arguments {
+        Some(arguments) => serde_json::from_str(arguments.get()).unwrap_or_default(),
+        None => BTreeMap::new(),
+    };
+    let Some(root) = members.remove("root") else { return (arguments, None) };
+    let root = serde_json::from_str(root.get()).unwrap_or_else(|_| root.get().to_owned());
+    let rest = to_raw_value(&members).ok();
+    (rest, Some(root))
 }
 
 /// What the protocol says of a name that no tool has.
@@ -120,15 +138,18 @@ pub(super) fn step(token: ProgressToken, note: Note) -> ProgressNotificationPara
 /// Asks a client for its roots, when it offered to name them. Revisions since 2026-07-28 let no server ask.
 #[expect(deprecated, reason = "clients of the revisions with a handshake have roots")]
 async fn ask_for_roots<C: Caller>(service: &Service<C>, peer: &Peer<RoleServer>) {
-    if peer.peer_info().is_none_or(|client| client.capabilities.roots.is_none()) {
-        return;
-    }
-    let uris = match peer.list_roots().await {
+    let Some(question) = service.roots_are_unknown() else { return };
+    let answer = tokio::select! {
+        answer = peer.list_roots() => answer,
+        // Whatever is answered is out of date.
+        () = service.is_asked_again(question) => return,
+    };
+    let uris = match answer {
         Ok(listed) => Some(listed.roots.into_iter().map(|root| root.uri).collect()),
         Err(error) => {
             tracing::info!(%error, "the client offered roots and did not name them");
             None
         }
     };
-    service.take_roots(uris).await;
+    service.take_roots(question, uris).await;
 }

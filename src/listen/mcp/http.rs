@@ -5,7 +5,8 @@
 //! for such a request is cancelled when its client goes away; a session goes on without its connection, as the protocol
 //! wants it, until it is deleted or has been idle for long.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,19 +17,22 @@ use std::time::Duration;
 use axlr_protocol::limits;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Extension, Request, State};
-use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use axum::routing::any;
 use axum::{Error, Router};
-use rmcp::model::ProtocolVersion;
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::caller::{Answer, Caller, Job};
-use super::handler::Handler;
+use super::handler::{AsSent, Handler};
 use super::local::Local;
+use super::message::{self, Line, Parameters};
 use super::service::{Service, Settings};
 use crate::cancel::Cancel;
-use crate::listen::http::{Admission, Endpoint, Guard, HttpListener, Peer, refusal};
+use crate::listen::http::{Admission, Endpoint, Guard, HttpListener, Peer, read, refusal};
 use crate::runtime::{Phase, Runtime};
 
 /// The names of headers that the protocol has.
@@ -140,14 +144,20 @@ impl Desk {
     /// Ends a session, and with it what runs there.
     async fn delete(&self, request: Request) -> Response<Body> {
         let id = session_id(request.headers());
+        // The SDK says that it ended what was not there.
+        if let Some(id) = &id
+            && !self.sessions.sessions.read().await.contains_key(id.as_str())
+        {
+            return refusal(StatusCode::NOT_FOUND, "there is no session of that id");
+        }
         let mut response = self.service.handle(request).await.map(Body::new);
         // Done, not only heard of: some clients complain of anything else.
         if response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
         if response.status().is_success()
-            && let Some(id) = id
-            && let Some(end) = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+            && let Some(id) = &id
+            && let Some(end) = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
         {
             end.0.cancel();
         }
@@ -185,6 +195,10 @@ async fn answer(
         let end = desk.end_of(&id).await;
         request.extensions_mut().insert(end);
     }
+    let request = match checked(request).await {
+        Ok(request) => request,
+        Err(response) => return *response,
+    };
     let mut gone: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(peer.gone());
     tokio::select! {
         response = desk.service.handle(request) => {
@@ -193,6 +207,58 @@ async fn answer(
         // Nobody reads it.
         () = poll_fn(|context| gone.as_mut().poll(context)) => Response::new(Body::empty()),
     }
+}
+
+/// Reads the message that a request brings, so that a bad one is told as on stdio and its arguments reach the strict
+/// reader as they are.
+async fn checked(request: Request) -> Result<Request, Box<Response<Body>>> {
+    let (mut parts, body) = request.into_parts();
+    let mut text = read(body).await?;
+    match Line::read(&text).map_err(|error| malformed(None, error))? {
+        Line::Request { id, method, params } if method == "tools/call" => {
+            let parameters = Parameters::read(params).map_err(|error| malformed(Some(id), error))?;
+            let arguments = parameters.arguments.map(ToOwned::to_owned);
+            if arguments.as_ref().is_some_and(|arguments| !arguments.get().starts_with('{')) {
+                // The SDK is shown none: this mistake is for the model, which hears of it from the strict reader.
+                text = without_arguments(&text).ok_or_else(|| malformed(None, not_understood()))?.into();
+            }
+            parts.extensions.insert(AsSent(arguments));
+        }
+        Line::Request { id, method, params } => {
+            message::request(&method, params, &text).map_err(|error| malformed(Some(id), error))?;
+        }
+        Line::Notification { .. } | Line::Response => {
+            serde_json::from_slice::<ClientJsonRpcMessage>(&text)
+                .map_err(|_| malformed(None, not_understood()))?;
+        }
+    }
+    parts.headers.remove(CONTENT_LENGTH);
+    Ok(Request::from_parts(parts, Body::from(text)))
+}
+
+fn without_arguments(text: &[u8]) -> Option<Vec<u8>> {
+    let mut message: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_slice(text).ok()?;
+    let mut params: BTreeMap<Cow<'_, str>, &RawValue> =
+        serde_json::from_str(message.get("params")?.get()).ok()?;
+    params.remove("arguments");
+    let params = to_raw_value(&params).ok()?;
+    message.insert("params".into(), &params);
+    serde_json::to_vec(&message).ok()
+}
+
+fn not_understood() -> ErrorData {
+    ErrorData::invalid_request("Invalid request: the message is not understood", None)
+}
+
+/// The answer to a message that is none, or to a request that the SDK can't read.
+fn malformed(id: Option<RequestId>, error: ErrorData) -> Box<Response<Body>> {
+    let status = if id.is_some() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    let mut line = Vec::new();
+    message::put_error(&mut line, id, error);
+    let mut response = Response::new(Body::from(line));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Box::new(response)
 }
 
 /// Whether a request has no session and does not stand alone either: then it may be a handshake.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`Service`] is what both doors share: the tools as a model sees them (`faces.rs`), their arguments (`arguments.rs`),
-//! results as text and as structured content (`render.rs`, `reply.rs`), progress (`watch.rs`), the client's roots
+//! messages (`message.rs`), results as text and as structured content (`render.rs`, `reply.rs`), progress (`watch.rs`), the client's roots
 //! (`roots.rs`) and the tools of plugins (`plugins.rs`). It speaks to whatever carries calls out through [`Caller`].
 //! The lifecycle of the protocol's revisions is the SDK's affair at both doors
 //! (`handler.rs`); only `tools/call` takes a shorter way on stdio.
@@ -20,6 +20,7 @@ mod faces;
 mod handler;
 mod http;
 mod local;
+mod message;
 mod plugins;
 mod render;
 mod reply;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axlr_protocol::tool::{Empty, PluginTool, WorkspaceCloseArguments, WorkspaceOpenArguments};
@@ -9,6 +10,7 @@ use axlr_protocol::{Call, Code, ErrorBody, Output};
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig, Tool as Described};
 use serde_json::value::RawValue;
 use tokio::sync::watch::Sender;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use super::arguments;
 use super::caller::{Answer, Caller, Job};
@@ -53,12 +55,27 @@ pub struct Service<C> {
     folder: Mutex<Option<Folder>>,
     /// Whether it is known where paths begin. Calls wait for that, for a while.
     is_settled: Sender<bool>,
+    /// Whether the client offered to name roots.
+    has_roots: AtomicBool,
+    /// Counts how often the roots had to be asked for; only the last answer holds.
+    asked: Sender<u64>,
+    /// Held while the folder is exchanged.
+    moving: tokio::sync::Mutex<()>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Folder {
     workspace: String,
     path: PathBuf,
+    /// Held by the calls that work there.
+    in_use: Arc<RwLock<()>>,
+}
+
+/// Where a call works. The workspace is not closed before it is dropped.
+#[derive(Default)]
+struct Place {
+    workspace: Option<String>,
+    _in_use: Option<OwnedRwLockReadGuard<()>>,
 }
 
 /// Takes the steps of progress of one call to the client.
@@ -101,8 +118,17 @@ impl<C: Caller> Service<C> {
         let faces = FACES.iter().filter(|face| !settings.read_only || face.only_reads()).collect();
         // Nobody knows what a plugin's tool changes.
         let plugins = (settings.with_plugins && !settings.read_only).then(Plugins::default);
-        let (folder, is_settled) = (Mutex::default(), Sender::new(true));
-        Self { caller, settings, faces, plugins, folder, is_settled }
+        Self {
+            caller,
+            settings,
+            faces,
+            plugins,
+            folder: Mutex::default(),
+            is_settled: Sender::new(true),
+            has_roots: AtomicBool::new(false),
+            asked: Sender::default(),
+            moving: tokio::sync::Mutex::default(),
+        }
     }
 
     /// What the server says of itself.
@@ -158,7 +184,9 @@ impl<C: Caller> Service<C> {
 
     /// What the plugins offer; nothing when one of them can't be had, which must not take our own tools away.
     async fn plugin_tools(&self) -> Vec<PluginTool> {
-        let job = Job { call: Call::PluginsList(Empty {}), workspace: self.place(), watch: None, bytes: 0 };
+        let mut place = self.place();
+        let workspace = place.workspace.take();
+        let job = Job { call: Call::PluginsList(Empty {}), workspace, watch: None, bytes: 0 };
         match self.caller.call(job).await {
             Ok(Output::PluginsList(output)) => output.tools,
             Ok(_) => Vec::new(),
@@ -169,9 +197,9 @@ impl<C: Caller> Service<C> {
         }
     }
 
-    /// Whether a call may have to do with several roots, so that it may name one.
-    pub(super) fn has_several_roots(&self) -> bool {
-        self.settings.roots.len() > 1
+    /// Whether a call of that tool may name one of several roots. The arguments of a plugin's are its own.
+    pub(super) fn takes_root(&self, tool: &str) -> bool {
+        self.settings.roots.len() > 1 && self.faces.iter().any(|face| face.name == tool)
     }
 
     /// Reads what the client sent.
@@ -181,7 +209,9 @@ impl<C: Caller> Service<C> {
     pub(super) fn prepare(&self, incoming: Incoming<'_>) -> Result<Prepared, UnknownTool> {
         let Incoming { name, arguments, root, steps } = incoming;
         let what = match self.faces.iter().find(|face| face.name == name) {
-            Some(face) => arguments::read(face.tool, arguments).map(What::Ours),
+            Some(face) => arguments::read(face.tool, arguments)
+                .map(What::Ours)
+                .map_err(|error| ErrorBody { message: face.in_its_words(error.message), ..error }),
             None if self.plugins.is_some() && name.contains("__") => {
                 Ok(What::Plugin { name: name.to_owned(), arguments: arguments.map(ToOwned::to_owned) })
             }
@@ -223,7 +253,11 @@ impl<C: Caller> Service<C> {
         };
         self.settle().await;
         let subject = Subject::of(&call);
-        let workspace = workspace.or_else(|| self.place());
+        let mut place = match workspace {
+            None => self.place(),
+            workspace => Place { workspace, ..Place::default() },
+        };
+        let workspace = place.workspace.take();
         let watch = steps.as_ref().and_then(|_| Watch::new(&call)).map(Arc::new);
         let answer = self.caller.call(Job { call, workspace, watch: watch.clone(), bytes });
         let answer = match (watch, steps) {
@@ -247,9 +281,15 @@ impl<C: Caller> Service<C> {
     }
 
     /// The workspace of a call that names none.
-    fn place(&self) -> Option<String> {
-        let folder = self.folder().as_ref().map(|folder| folder.workspace.clone());
-        folder.or_else(|| self.settings.roots.first().and_then(|root| root.workspace.clone()))
+    fn place(&self) -> Place {
+        match &*self.folder() {
+            // Nobody waits to close what is still the folder, so this can't fail.
+            Some(folder) => Place {
+                workspace: Some(folder.workspace.clone()),
+                _in_use: folder.in_use.clone().try_read_owned().ok(),
+            },
+            None => Place { workspace: self.first_workspace(), _in_use: None },
+        }
     }
 
     fn folder(&self) -> MutexGuard<'_, Option<Folder>> {
@@ -259,7 +299,24 @@ impl<C: Caller> Service<C> {
     /// The client has made the handshake. When it is going to name its roots, calls wait until it has.
     pub(super) fn begin(&self, has_roots: bool) {
         self.caller.begin();
+        self.has_roots.store(has_roots, Ordering::Release);
         self.is_settled.send_replace(!has_roots);
+    }
+
+    /// The roots are to be asked for, for the first time or because they have changed: calls wait again. Returns the
+    /// number of the question; `None` when the client never offered to name roots.
+    pub(super) fn roots_are_unknown(&self) -> Option<u64> {
+        if !self.has_roots.load(Ordering::Acquire) {
+            return None;
+        }
+        self.asked.send_modify(|asked| *asked += 1);
+        self.is_settled.send_replace(false);
+        Some(*self.asked.borrow())
+    }
+
+    /// Returns when the roots had to be asked for once more.
+    pub(super) async fn is_asked_again(&self, question: u64) {
+        let _ = self.asked.subscribe().wait_for(|asked| *asked != question).await;
     }
 
     /// Waits until the client has named its roots. A client that does not is served all the same.
@@ -270,41 +327,60 @@ impl<C: Caller> Service<C> {
         let mut settled = self.is_settled.subscribe();
         let waited = tokio::time::timeout(ROOTS_PATIENCE, settled.wait_for(|is_settled| *is_settled)).await;
         if waited.is_err() {
-            tracing::warn!("the client offers roots and does not name them; it works in the whole workspace");
+            tracing::warn!("the client offers roots and does not name them; it works where it was");
             self.is_settled.send_replace(true);
         }
     }
 
-    /// Takes the client's roots; `None` when it did not name any after all.
-    pub(super) async fn take_roots(&self, uris: Option<Vec<String>>) {
-        if let Some(uris) = uris {
-            self.move_to(&uris).await;
-        }
-        self.is_settled.send_replace(true);
+    /// Takes the client's roots, the answer to that question; `None` when it did not name any after all.
+    pub(super) async fn take_roots(&self, question: u64, uris: Option<Vec<String>>) {
+        let last = {
+            let _moving = self.moving.lock().await;
+            if *self.asked.borrow() != question {
+                return;
+            }
+            let last = match uris {
+                Some(uris) => self.move_to(&uris).await,
+                None => None,
+            };
+            if *self.asked.borrow() == question {
+                self.is_settled.send_replace(true);
+            }
+            last
+        };
+        let Some(Folder { workspace, in_use, .. }) = last else { return };
+        // Closing it ends what runs there, and a build need not die because its user opened one more folder.
+        drop(in_use.write().await);
+        let call = Call::WorkspaceClose(WorkspaceCloseArguments { workspace });
+        // What is not held any more is closed already.
+        let _ = self.caller.call(Job { call, workspace: None, watch: None, bytes: 0 }).await;
     }
 
-    async fn move_to(&self, uris: &[String]) {
+    /// Returns the folder that is left, if one is.
+    async fn move_to(&self, uris: &[String]) -> Option<Folder> {
         let found = self.settings.roots.iter().find_map(|root| {
             let folder = folder_of(&root.path, uris)?;
             Some((root, folder))
         });
+        if let (Some((_, path)), Some(folder)) = (&found, &*self.folder())
+            && *path == folder.path
+        {
+            return None;
+        }
         let next = match found {
             // The whole root needs no workspace of its own.
             Some((root, folder)) if folder == root.path && root.workspace == self.first_workspace() => None,
             Some((root, folder)) => self.open(root, folder).await,
             None => None,
         };
-        let now = next.as_ref().map(|folder| folder.path.display().to_string());
-        let last = std::mem::replace(&mut *self.folder(), next);
-        if let Some(last) = last {
-            let call = Call::WorkspaceClose(WorkspaceCloseArguments { workspace: last.workspace });
-            // What is not held any more is closed already.
-            let _ = self.caller.call(Job { call, workspace: None, watch: None, bytes: 0 }).await;
-        }
-        match now {
-            Some(folder) => tracing::info!(folder, "the client's roots narrow the workspace"),
+        match &next {
+            Some(folder) => {
+                let folder = folder.path.display().to_string();
+                tracing::info!(folder, "the client's roots narrow the workspace");
+            }
             None => tracing::info!("the client's roots leave the workspace as it is"),
         }
+        std::mem::replace(&mut *self.folder(), next)
     }
 
     fn first_workspace(&self) -> Option<String> {
@@ -324,7 +400,7 @@ impl<C: Caller> Service<C> {
         match self.caller.call(Job { call, workspace: None, watch: None, bytes: 0 }).await {
             // Asked again of what was opened: the folder may have become a symlink meanwhile.
             Ok(Output::WorkspaceOpen(opened)) if PathBuf::from(&opened.root).starts_with(&root.path) => {
-                Some(Folder { workspace: opened.workspace, path: folder })
+                Some(Folder { workspace: opened.workspace, path: folder, in_use: Arc::default() })
             }
             Ok(_) => None,
             Err(error) => {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{LEGACY, MODERN, declared, lingering};
+use crate::support::plugin::Manifests;
 use crate::support::{Daemon, PATIENCE, is_alive, pid_in, wait_until};
 
 /// A daemon with two roots and the door, at a port that the kernel chose.
@@ -74,8 +75,12 @@ impl Served {
     }
 
     fn ask(&self, method: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+        self.ask_with(method, headers, &body.to_string())
+    }
+
+    fn ask_with(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut text = String::new();
-        self.send(method, headers, &body.to_string()).read_to_string(&mut text).unwrap();
+        self.send(method, headers, body).read_to_string(&mut text).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         Answer { head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
@@ -165,6 +170,8 @@ fn a_session_calls_tools_in_any_root_until_it_is_deleted() {
     let deleted = served.ask("DELETE", &[("mcp-session-id", &session.id)], &Value::Null);
     assert_eq!(deleted.status(), 204, "{}", deleted.head);
     assert_eq!(session.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).status(), 404);
+    let again = served.ask("DELETE", &[("mcp-session-id", &session.id)], &Value::Null);
+    assert_eq!(again.status(), 404, "{}", again.head);
 }
 
 #[test]
@@ -272,4 +279,68 @@ fn a_stop_ends_streams_and_programs() {
     assert!(served.daemon.wait().success());
     assert!(!is_alive(parent) && !is_alive(child));
     drop(news);
+}
+
+#[test]
+fn a_bad_message_is_answered_as_on_stdio() {
+    let served = Served::start(&[]);
+    let session = served.handshake();
+    let send = |body: &str| served.ask_with("POST", &[("mcp-session-id", &session.id)], body);
+    let table = [
+        ("", -32700),
+        ("garbage", -32700),
+        ("[]", -32600),
+        (r#"{"id":1,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
+    ];
+    for (body, code) in table {
+        let answer = send(body);
+        let kind = answer.header("content-type");
+        assert_eq!((answer.status(), kind.as_deref()), (400, Some("application/json")), "{body}");
+        let error: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(error["error"]["code"], code, "{body}: {error}");
+        assert!(error.get("id").is_none(), "{error}");
+    }
+    let table = [
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}"#, -32602),
+    ];
+    for (body, code) in table {
+        let answer = send(body).message();
+        assert_eq!(answer["error"]["code"], code, "{body}: {answer}");
+    }
+}
+
+#[test]
+fn a_mistake_in_the_arguments_is_for_the_model_over_http_too() {
+    let served = Served::start(&[]);
+    let session = served.handshake();
+    let table = [
+        ("[]".to_owned(), "arguments must be an object"),
+        ("\"x\"".to_owned(), "arguments must be an object"),
+        (r#"{"path":"a","path":"b"}"#.to_owned(), "path"),
+        (
+            format!(r#"{{"root":{:?},"pth":"a"}}"#, served.other()),
+            "arguments of read_file: unknown member \"pth\"",
+        ),
+    ];
+    for (arguments, expected) in table {
+        let params = format!(r#"{{"name":"read_file","arguments":{arguments}}}"#);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let result = served.ask_with("POST", &[("mcp-session-id", &session.id)], &body).message();
+        let result = &result["result"];
+        assert_eq!(result["isError"], true, "{arguments}: {result}");
+        let told = result["content"][0]["text"].as_str().unwrap();
+        assert!(told.starts_with("invalid_request: ") && told.contains(expected), "{arguments}: {told}");
+    }
+}
+
+#[test]
+fn a_plugins_argument_may_be_called_root() {
+    let manifests = Manifests::new();
+    let served = Served::start(&["--mcp-with-plugins", "--plugin", &manifests.stdio("demo", "plain")]);
+    let echoed = served.handshake().call("demo__echo", json!({"root": "/mine"}));
+    assert_eq!(echoed["structuredContent"], json!({"root": "/mine"}), "{echoed}");
 }

@@ -47,7 +47,8 @@ fn what_goes_wrong_is_for_the_model_and_what_is_no_call_for_the_host() {
     assert!(text(&gone).starts_with("not_found: "), "{gone}");
     assert!(gone.get("structuredContent").is_none());
     let typo = host.call("read_file", json!({"pth": "a"}));
-    assert!(text(&typo).contains("did you mean \"path\"?"), "{typo}");
+    let mistake = "arguments of read_file: unknown member \"pth\" (did you mean \"path\"?)";
+    assert!(text(&typo).contains(mistake), "{typo}");
     assert_eq!(text(&host.call("read_file", json!({"path": "../x"})))[..16], *"invalid_request:");
     let long = host.call("run_program", json!({"program": "true", "timeout_ms": 300_001}));
     assert!(text(&long).contains("300000"), "{long}");
@@ -55,6 +56,8 @@ fn what_goes_wrong_is_for_the_model_and_what_is_no_call_for_the_host() {
     assert_eq!(unknown["error"]["code"], -32602);
     assert_eq!(host.ask("tools/call", json!({}))["error"]["code"], -32602);
     assert_eq!(host.ask("tools/sell", json!({}))["error"]["code"], -32601);
+    let page = host.ask("tools/list", json!({"cursor": "2"}));
+    assert_eq!(page["error"]["code"], -32602, "{page}");
     assert_eq!(host.ask("ping", json!({}))["result"], json!({}));
 }
 
@@ -76,6 +79,21 @@ fn a_bad_line_is_answered_and_nothing_else() {
     }
     host.put("\r");
     assert_eq!(host.ask("ping", json!({}))["result"], json!({}));
+}
+
+#[test]
+fn a_beginning_that_is_no_good_is_told_why_and_may_be_tried_again() {
+    let mut host = Host::start(&[]);
+    for params in [json!({}), json!({"protocolVersion": 5, "capabilities": {}, "clientInfo": {}}), json!([])]
+    {
+        let refused = host.ask("initialize", params);
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("Invalid params of initialize: "), "{refused}");
+    }
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    assert!(host.ask("initialize", params)["result"].is_object());
 }
 
 #[test]
@@ -113,6 +131,25 @@ fn a_cancelled_call_is_not_answered_and_its_tree_dies() {
     assert_eq!(host.ask("ping", json!({}))["result"], json!({}));
     let (rest, status) = host.finish();
     assert!(rest.is_empty() && status.success(), "{rest:?}");
+}
+
+#[test]
+fn requests_that_are_cancelled_leave_no_trace() {
+    let mut host = Host::greeted(&[], json!({}));
+    // More than are answered at once, none of them a call.
+    for id in 0..1_500 {
+        host.put(
+            &[
+                json!({"jsonrpc": "2.0", "id": "same", "method": "tools/list"}),
+                json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "same"}}),
+                json!({"jsonrpc": "2.0", "id": id, "method": "ping"}),
+            ]
+            .map(|message| message.to_string())
+            .join("\n"),
+        );
+        // One that was too late to be cancelled is answered.
+        while host.receive()["id"] != id {}
+    }
 }
 
 #[test]
@@ -377,4 +414,35 @@ fn a_host_on_node_gives_sockets_and_a_shell_gives_files() {
     let status = super::command(folder.path()).stdin(files.0).stdout(files.1).status().unwrap();
     assert!(status.success());
     assert_eq!(std::fs::read_to_string(&output).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_change_of_roots_holds_from_the_next_call_on_and_ends_none() {
+    let mut host = Host::greeted(&[], json!({"roots": {"listChanged": true}}));
+    let uris = ["one", "two"].map(|name| format!("file://{}/{name}", host.root().display()));
+    let [one, two] = uris;
+    for name in ["one", "two"] {
+        std::fs::create_dir(host.root().join(name)).unwrap();
+    }
+    name_roots(&mut host, std::slice::from_ref(&one));
+    let wait = "touch here; until test -e go; do sleep 0.02; done";
+    let run = host.begin_call("run_program", json!({"program": "sh", "args": ["-c", wait]}));
+    let (here, go) = (host.root().join("one/here"), host.root().join("one/go"));
+    wait_until("it runs", || here.exists());
+    // Both questions are open; the first is out of date.
+    host.tell("notifications/roots/list_changed", json!({}));
+    let stale = host.receive();
+    host.tell("notifications/roots/list_changed", json!({}));
+    let write = host.begin_call("write_file", json!({"path": "f", "content": "", "mode": "create"}));
+    name_roots(&mut host, &[two]);
+    assert_eq!(host.receive()["id"], write);
+    assert!(host.root().join("two/f").exists());
+    let roots = json!({"roots": [{"uri": one}]});
+    host.put(&json!({"jsonrpc": "2.0", "id": stale["id"], "result": roots}).to_string());
+    host.call("write_file", json!({"path": "g", "content": "", "mode": "create"}));
+    assert!(host.root().join("two/g").exists());
+    std::fs::write(go, "").unwrap();
+    let ran = host.receive();
+    assert_eq!(ran["id"], run);
+    assert_eq!(ran["result"]["structuredContent"]["exit_code"], 0, "{ran}");
 }

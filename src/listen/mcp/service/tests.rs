@@ -143,12 +143,42 @@ async fn calls_wait_for_the_roots_that_the_client_offered_but_not_for_ever() {
         tokio::spawn(async move { reply(&service, "list_files", json!({})).await })
     };
     tokio::task::yield_now().await;
-    service.take_roots(Some(vec![format!("file://{}/sub", home.display())])).await;
+    let named = |uri: String| {
+        let service = service.clone();
+        async move { service.take_roots(service.roots_are_unknown().unwrap(), Some(vec![uri])).await }
+    };
+    named(format!("file://{}/sub", home.display())).await;
     calling.await.unwrap().unwrap();
     assert_eq!(place(), Some(format!("w:{}/sub", home.display())));
     // Nothing of ours is named any more: the whole root again, and the folder is given back.
-    service.take_roots(Some(vec!["file:///nowhere".into()])).await;
+    named("file:///nowhere".into()).await;
     assert!(matches!(asked.lock().unwrap().last().unwrap().1, Call::WorkspaceClose(_)));
     reply(&service, "list_files", json!({})).await.unwrap();
     assert_eq!(place().as_deref(), Some("home"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_answer_to_the_last_question_for_roots_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let uri = |name: &str| Some(vec![format!("file://{}/{name}", home.display())]);
+    for name in ["old", "new"] {
+        std::fs::create_dir(home.join(name)).unwrap();
+    }
+    let fake = Fake::default();
+    let asked = fake.asked.clone();
+    let root = Root { path: home.clone(), workspace: Some("home".into()) };
+    let service = Service::new(fake, settings(vec![root], false, false));
+    assert_eq!(service.roots_are_unknown(), None, "it offers none");
+    service.begin(true);
+    let (first, second) = (service.roots_are_unknown().unwrap(), service.roots_are_unknown().unwrap());
+    service.is_asked_again(first).await;
+    service.take_roots(second, uri("new")).await;
+    service.take_roots(first, uri("old")).await;
+    reply(&service, "list_files", json!({})).await.unwrap();
+    assert_eq!(asked.lock().unwrap().last().unwrap().0, Some(format!("w:{}/new", home.display())));
+    // The same again is not opened again.
+    let calls = asked.lock().unwrap().len();
+    service.take_roots(service.roots_are_unknown().unwrap(), uri("new")).await;
+    assert_eq!(asked.lock().unwrap().len(), calls);
 }

@@ -10,9 +10,9 @@ use rmcp::model::{
 use serde_json::value::RawValue;
 
 use super::flights::Flights;
-use super::message::{self, Declared, Line, Parameters};
 use crate::listen::mcp::caller::Caller;
 use crate::listen::mcp::handler::{step, unknown};
+use crate::listen::mcp::message::{self, Declared, Line, Parameters};
 use crate::listen::mcp::reply::Reply;
 use crate::listen::mcp::service::{Incoming, Service, Steps, UnknownTool};
 
@@ -44,11 +44,16 @@ impl<C: Caller> Desk<C> {
                 if method == "tools/call" {
                     return self.take_call(id, params, line, context);
                 }
-                self.pass_request(id, line)
+                self.pass_request(id, &method, params, line)
             }
             Ok(Line::Notification { method, params }) => {
-                let cancelled =
-                    (method == "notifications/cancelled").then(|| message::cancelled(params)).flatten();
+                // The beginning can't be cancelled.
+                let cancels = method == "notifications/cancelled" && self.has_begun();
+                let cancelled = cancels.then(|| message::cancelled(params)).flatten();
+                if method == "notifications/roots/list_changed" {
+                    // Before the SDK gets round to it: a call on the next line is meant for the new roots.
+                    let _ = self.service.roots_are_unknown();
+                }
                 let is_done = cancelled.is_some_and(|id| self.flights.cancel(&id));
                 if is_done { None } else { self.pass(line) }
             }
@@ -75,7 +80,7 @@ impl<C: Caller> Desk<C> {
             (Declared::Nothing, Some(_)) => false,
             (Declared::Version(version), _) if self.has_begun() => version >= ProtocolVersion::V_2026_07_28,
             // The SDK says what is amiss, or learns from this request that there is no handshake.
-            _ => return self.pass_request(id, line),
+            _ => return self.pass_request(id, "tools/call", params, line),
         };
         let steps = parameters.meta.get_progress_token().map(|token| self.steps(token));
         let incoming =
@@ -122,13 +127,16 @@ impl<C: Caller> Desk<C> {
     }
 
     /// Hands a request to the SDK.
-    fn pass_request(&self, id: RequestId, line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        let message = match serde_json::from_slice(line) {
+    fn pass_request(
+        &self,
+        id: RequestId,
+        method: &str,
+        params: Option<&RawValue>,
+        line: &[u8],
+    ) -> Option<ClientJsonRpcMessage> {
+        let message = match message::request(method, params, line) {
             Ok(message) => message,
-            Err(error) => {
-                return self
-                    .refuse(id, ErrorData::invalid_request(format!("Invalid request: {error}"), None));
-            }
+            Err(error) => return self.refuse(id, error),
         };
         if let JsonRpcMessage::Request(request) = &message
             && opens(&request.request)

@@ -19,11 +19,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::desk::Desk;
 use super::flights::Flights;
-use super::message;
 use super::streams::{Input, Output};
 use crate::capacity::FAREWELL_CALLS;
 use crate::listen::hangup::Hangup;
 use crate::listen::mcp::caller::Caller;
+use crate::listen::mcp::message;
 use crate::listen::mcp::service::Service;
 
 /// Lines taken in a row before others have their turn.

@@ -62,15 +62,16 @@ impl Flights {
         self.changed.notify_one();
     }
 
-    /// Cancels a call. `false` when it is none of ours.
+    /// Forgets a request, and cancels it when it is a call. `false` when it is the SDK's to cancel: that does not answer
+    /// what was cancelled, so nobody would end the request later.
     pub(super) fn cancel(&self, id: &RequestId) -> bool {
         let mut state = self.lock();
-        let is_call = state.requests.get(id).is_some_and(|request| request.task.is_some());
-        if is_call && let Some(request) = state.requests.remove(id) {
-            state.bytes -= request.bytes;
-            request.task.iter().for_each(AbortHandle::abort);
-        }
-        is_call
+        let Some(request) = state.requests.remove(id) else { return false };
+        state.bytes -= request.bytes;
+        request.task.iter().for_each(AbortHandle::abort);
+        drop(state);
+        self.changed.notify_one();
+        request.task.is_some()
     }
 
     /// Cancels every call.

@@ -1,14 +1,13 @@
 //! One client on stdin and stdout, one message a line.
 //!
 //! The SDK keeps the protocol's lifecycle: this door is a transport to it (`door.rs`, `desk.rs`). Calls of tools, which are nearly
-//! all there is, take a shorter way: they are read straight into a call (`message.rs`), and one that the runtime
+//! all there is, take a shorter way: they are read straight into a call (`../message.rs`), and one that the runtime
 //! answers at once is answered from the very buffer that it came in, without a task, a channel or a tree of JSON values
 //! on its way. The bounds are those of a connection on the socket, and a message that is no good is answered too.
 
 mod desk;
 mod door;
 mod flights;
-mod message;
 mod streams;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 use rmcp::model::{ErrorCode, RequestId};
 
 use super::flights::Flights;
-use super::message::{Line, Parameters, cancelled};
+use crate::capacity::CALLS_MAX;
+use crate::listen::mcp::message::{Line, Parameters, cancelled};
 
 fn code(line: &str) -> i32 {
     Line::read(line.as_bytes()).unwrap_err().code.0
@@ -22,6 +23,8 @@ fn a_line_is_a_request_a_notification_or_an_answer() {
         Line::Notification { params: Some(_), .. }
     ));
     assert!(matches!(read(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Line::Response));
+    // Some answer so what they could not read.
+    assert!(matches!(read(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#), Line::Response));
 }
 
 #[test]
@@ -41,6 +44,7 @@ fn a_bad_line_is_told_from_no_json() {
         r#"{"jsonrpc":"2.0","id":1}"#,
         r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#,
         r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#,
         r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
     ];
@@ -78,7 +82,6 @@ async fn an_id_is_taken_until_its_answer_is_out() {
     let id = RequestId::Number(1);
     assert!(flights.begin(&id, 10));
     assert!(!flights.begin(&id, 10));
-    assert!(!flights.cancel(&id), "the SDK's");
     flights.end(&id, |out| out.push(b'x'));
     let mut output = Vec::new();
     flights.collect(&mut output);
@@ -91,4 +94,17 @@ async fn an_id_is_taken_until_its_answer_is_out() {
     assert!(task.await.unwrap_err().is_cancelled());
     flights.end(&id, |_| panic!("a request that was cancelled is not answered"));
     assert!(!flights.has_calls());
+}
+
+#[tokio::test]
+async fn what_the_sdk_cancels_takes_no_room_any_more() {
+    let flights = Flights::default();
+    for number in 0..CALLS_MAX as i64 {
+        assert!(flights.begin(&RequestId::Number(number), 1));
+    }
+    assert!(!flights.has_room());
+    assert!(!flights.cancel(&RequestId::Number(7)), "the SDK has to hear of it");
+    assert!(flights.has_room());
+    flights.end(&RequestId::Number(7), |_| panic!("a request that was cancelled is not answered"));
+    assert!(flights.begin(&RequestId::Number(7), 1), "the id is free");
 }

@@ -1,4 +1,4 @@
-//! Messages of JSON-RPC, as far as this door reads and writes them itself.
+//! Messages of JSON-RPC, as far as the doors read and write them themselves.
 //!
 //! Source: JSON-RPC 2.0; MCP 2025-11-25 and 2026-07-28, "Basic".
 
@@ -6,11 +6,11 @@ use std::borrow::Cow;
 
 use axlr_protocol::codec;
 use rmcp::model::{
-    ErrorCode, ErrorData, JsonRpcError, ProgressNotificationParam, ProtocolVersion, RequestId,
-    RequestMetaObject,
+    ClientJsonRpcMessage, ErrorCode, ErrorData, InitializeRequestParams, JsonRpcError,
+    ProgressNotificationParam, ProtocolVersion, RequestId, RequestMetaObject,
 };
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -21,7 +21,7 @@ use crate::listen::mcp::reply::Reply;
 struct Envelope<'m> {
     #[serde(borrow)]
     jsonrpc: Cow<'m, str>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'m RawValue>,
     #[serde(borrow)]
     method: Option<Cow<'m, str>>,
@@ -29,6 +29,11 @@ struct Envelope<'m> {
     params: Option<&'m RawValue>,
     result: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
+}
+
+/// Reads a member that stands there, `null` included: a request whose id is `null` is no notification.
+fn present<'m, D: Deserializer<'m>>(deserializer: D) -> Result<Option<&'m RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// What a line is.
@@ -80,6 +85,28 @@ impl<'m> Line<'m> {
             (_, None) => Err(ErrorData::invalid_request("Invalid request: method is missing", None)),
         }
     }
+}
+
+/// Reads a request that the SDK is to have.
+///
+/// # Errors
+/// What its sender is told.
+pub(super) fn request(
+    method: &str,
+    params: Option<&RawValue>,
+    line: &[u8],
+) -> Result<ClientJsonRpcMessage, ErrorData> {
+    // A beginning that it can't read the SDK would take for a method that it does not know.
+    if method == "initialize" {
+        let wrong = |reason: String| {
+            ErrorData::invalid_params(format!("Invalid params of initialize: {reason}"), None)
+        };
+        let params = params.ok_or_else(|| wrong("there are none".to_owned()))?;
+        object::<InitializeRequestParams>(params.get().as_bytes())
+            .map_err(|fault| wrong(fault.to_string()))?;
+    }
+    serde_json::from_slice(line)
+        .map_err(|error| ErrorData::invalid_request(format!("Invalid request: {error}"), None))
 }
 
 /// The parameters of `tools/call`.
