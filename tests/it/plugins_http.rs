@@ -278,14 +278,23 @@ fn a_call_that_is_given_up_is_taken_back_in_the_way_of_the_revision() {
         seen.fetch_add(1, Ordering::AcqRel);
     });
     let (_manifests, daemon) = daemon(&server.url);
-    let mut wire = daemon.connect();
-    let mut late = call("h", "echo", json!({}));
-    late["timeout_ms"] = json!(400);
-    refused(&wire.call("plugins.call", late), "timeout");
+    give_up(&daemon, &server);
     wait_until("it is taken back", || server.posts("notifications/cancelled").len() == 1);
     let id = server.posts("tools/call")[0].body["id"].clone();
     assert_eq!(server.posts("notifications/cancelled")[0].body["params"]["requestId"], id);
     wait_until("the connection is closed", || closed.load(Ordering::Acquire) == 1);
+}
+
+/// Calls the server, and cancels the call once it is there.
+fn give_up(daemon: &Daemon, server: &HttpServer) {
+    let mut wire = daemon.connect();
+    let before = server.posts("tools/call").len();
+    let id = wire.start("plugins.call", call("h", "echo", json!({})));
+    wait_until("the server has the call", || server.posts("tools/call").len() > before);
+    wire.start("request.cancel", json!({"request_id": id}));
+    let answers = [wire.receive(), wire.receive()];
+    let answer = answers.iter().find(|answer| answer["request_id"] == id).unwrap();
+    refused(answer, "cancelled");
 }
 
 /// A server of 2026-07-28, which knows no sessions.
@@ -335,9 +344,7 @@ fn the_later_revision_has_its_headers_and_its_way_to_cancel() {
     let mut wire = daemon.connect();
     let output = wire.output("plugins.call", call("h", "region", json!({"r": "Zürich"})));
     assert_eq!(output["structured_content"], json!({"name": "region", "region": "=?base64?WsO8cmljaA==?="}));
-    let mut late = call("h", "echo", json!({}));
-    late["timeout_ms"] = json!(400);
-    refused(&wire.call("plugins.call", late), "timeout");
+    give_up(&daemon, &server);
     wait_until("the connection is closed", || closed.load(Ordering::Acquire) == 1);
     let asked = server.asked();
     assert!(asked.iter().all(|asked| asked.method == "POST" && asked.body.get("id").is_some()), "{asked:?}");
