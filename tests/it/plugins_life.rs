@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::life::{held_by, mechanisms};
 use crate::support::plugin::{Manifests, call, refused, text};
 use crate::support::{Daemon, code, is_alive, request, wait_until};
 
@@ -143,21 +144,12 @@ fn plugins_end_with_the_daemon_even_those_that_will_not() {
 
 #[test]
 fn no_plugin_outlives_a_daemon_that_is_killed() {
-    for mechanism in ["cgroup", "keeper"] {
+    for mechanism in mechanisms() {
         let manifests = Manifests::new();
-        let mut command = Daemon::command(manifests.folder());
-        std::fs::create_dir_all(manifests.folder().join("root")).unwrap();
-        let probe = command.arg("--stdio").env("AXLR_CONTAINMENT", mechanism).stdin(Stdio::null()).output();
-        if mechanism == "cgroup"
-            && !probe.is_ok_and(|output| {
-                output.status.code() != Some(1) || {
-                    String::from_utf8_lossy(&output.stderr).contains("cannot be used with")
-                }
-            })
-        {
+        let daemon = daemon_with(&manifests, "stubborn", &[("AXLR_CONTAINMENT", mechanism)]);
+        if !held_by(&daemon, mechanism) {
             continue;
         }
-        let daemon = daemon_with(&manifests, "stubborn", &[("AXLR_CONTAINMENT", mechanism)]);
         let mut wire = daemon.connect();
         wire.output("plugins.call", call("p", "echo", json!({})));
         let pids = manifests.started("p");
