@@ -197,7 +197,7 @@ fn a_server_that_was_restarted_is_found_again() {
 fn a_server_that_can_not_be_reached_any_more_has_nothing_of_the_call() {
     let goes = Arc::new(AtomicBool::new(false));
     let gone = goes.clone();
-    let server = HttpServer::start_until(move || gone.load(Ordering::Acquire));
+    let server = HttpServer::start_until(move || gone.load(Ordering::Acquire), |_, _| false);
     let (_manifests, daemon) = daemon(&server.url);
     let mut wire = daemon.connect();
     assert_eq!(text(&wire.call("plugins.call", call("h", "echo", json!({})))), "called");
@@ -208,6 +208,36 @@ fn a_server_that_can_not_be_reached_any_more_has_nothing_of_the_call() {
     assert!(message.contains("nothing was sent") && !message.contains("effects"), "{message}");
     let response = wire.call("plugins.call", call("h", "echo", json!({})));
     assert!(refused(&response, "plugin_unavailable").contains("can't be connected to"), "{response}");
+}
+
+#[test]
+fn a_server_that_dies_in_a_stream_that_could_be_resumed_fails_the_call_at_once() {
+    let goes = Arc::new(AtomicBool::new(false));
+    let (listens, dies) = (goes.clone(), goes.clone());
+    let server = HttpServer::start_until(
+        move || listens.load(Ordering::Acquire),
+        move |asked, answer| {
+            let is_call = asked.rpc() == "tools/call";
+            if is_call {
+                answer.stream();
+                answer.raw("id: e1\ndata:\n\n");
+                wait_until("it dies", || dies.load(Ordering::Acquire));
+                std::thread::sleep(std::time::Duration::from_millis(200));
+            }
+            is_call
+        },
+    );
+    let (_manifests, daemon) = daemon(&server.url);
+    let mut wire = daemon.connect();
+    wire.start("plugins.call", call("h", "echo", json!({})));
+    wait_until("the server has the call", || server.posts("tools/call").len() == 1);
+    let began = std::time::Instant::now();
+    goes.store(true, Ordering::Release);
+    server.poke();
+    let response = wire.receive();
+    assert!(refused(&response, "plugin_failed").contains("effects may remain"), "{response}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(server.posts("tools/call").len(), 1);
 }
 
 #[test]
