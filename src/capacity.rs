@@ -216,10 +216,10 @@ pub const PLUGIN_LOG_LINES_PER_SECOND: u32 = 50;
 pub const PLUGIN_REDIRECTS_MAX: usize = 3;
 
 /// The pause before an HTTP server's stream is opened anew, when the server names none; it doubles each time …
-pub const PLUGIN_REOPEN_PAUSE_MIN: Duration = Duration::from_secs(1);
+pub const PLUGIN_REOPEN_PAUSE_MIN: Duration = Duration::from_millis(100);
 
-/// … up to this, which is also the longest that a server may ask for.
+/// … up to this.
 pub const PLUGIN_REOPEN_PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// How often a stream of an HTTP server's is taken up again in vain, before it is given up.
-pub const PLUGIN_REOPENS_MAX: usize = 5;
+pub const PLUGIN_REOPENS_MAX: usize = 8;

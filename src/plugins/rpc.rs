@@ -156,6 +156,41 @@ pub(super) fn error_without_id(text: &[u8]) -> Option<(i64, String)> {
     }
 }
 
+/// What a server tells of a request on its way.
+#[derive(Deserialize)]
+pub(super) struct ProgressParams {
+    #[serde(rename = "progressToken")]
+    pub(super) token: Token,
+    pub(super) progress: f64,
+    pub(super) total: Option<f64>,
+    pub(super) message: Option<String>,
+}
+
+/// What a server takes back.
+#[derive(Deserialize)]
+pub(super) struct CancelledParams {
+    #[serde(rename = "requestId")]
+    pub(super) id: Token,
+}
+
+/// The id of a request, which some servers send back as text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Token {
+    Number(i64),
+    Text(String),
+}
+
+impl Token {
+    /// The number that we gave.
+    pub(super) fn number(self) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(number),
+            Self::Text(text) => text.parse().ok(),
+        }
+    }
+}
+
 /// A stranger's text as it stands in a message of ours: cut, and without what a terminal would obey.
 pub(super) fn shown(text: &str) -> String {
     let mut characters = text.trim().chars();

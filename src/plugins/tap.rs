@@ -14,13 +14,12 @@ use rmcp::model::{
     GetMeta as _, NumberOrString, ProgressToken, RequestId, RequestMetaObject, ServerJsonRpcMessage,
     ServerResult,
 };
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::log::Log;
-use super::rpc::{self, Incoming, Outcome, Trouble};
+use super::rpc::{self, CancelledParams, Incoming, Outcome, ProgressParams, Trouble};
 
 /// Where the progress of a call goes. What finds no room is dropped.
 pub(super) type Progress = mpsc::Sender<EventBody>;
@@ -363,38 +362,6 @@ fn stand_in(request: RequestId) -> ServerJsonRpcMessage {
 
 fn typed(text: &[u8]) -> Heard {
     serde_json::from_slice(text).map_or(Heard::Nothing, |message| Heard::Message(Box::new(message)))
-}
-
-#[derive(Deserialize)]
-struct ProgressParams {
-    #[serde(rename = "progressToken")]
-    token: Token,
-    progress: f64,
-    total: Option<f64>,
-    message: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct CancelledParams {
-    #[serde(rename = "requestId")]
-    id: Token,
-}
-
-/// Ours are the ids of the requests. Some servers send them back as text.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Token {
-    Number(i64),
-    Text(String),
-}
-
-impl Token {
-    fn number(self) -> Option<i64> {
-        match self {
-            Self::Number(number) => Some(number),
-            Self::Text(text) => text.parse().ok(),
-        }
-    }
 }
 
 #[cfg(test)]

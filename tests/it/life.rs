@@ -13,7 +13,7 @@ const TREE: &str = "setsid sh -c 'echo $$ > a; exec sleep 60' & \
      (setsid sh -c '(echo $$ > b; exec sleep 60) & exit' &) ; \
      (sleep 60 & echo $! > c); sleep 60";
 
-fn mechanisms() -> [&'static str; 2] {
+pub(crate) fn mechanisms() -> [&'static str; 2] {
     ["cgroup", "keeper"]
 }
 
@@ -27,7 +27,7 @@ fn forget_pids(daemon: &Daemon) {
     }
 }
 
-fn held_by(daemon: &Daemon, mechanism: &str) -> bool {
+pub(crate) fn held_by(daemon: &Daemon, mechanism: &str) -> bool {
     let info = daemon.connect().output("server.info", json!({}));
     let is = info["capabilities"].as_array().unwrap().contains(&json!(format!("containment.{mechanism}")));
     if !is {

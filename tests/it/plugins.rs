@@ -183,10 +183,11 @@ fn a_call_that_is_given_up_is_taken_back_at_the_server() {
     for mode in ["plain", "modern"] {
         let (_manifests, daemon) = daemon(mode);
         let mut wire = daemon.connect();
+        wire.output("plugins.call", call("p", "echo", json!({})));
         let mut late = call("p", "never", json!({}));
-        late["timeout_ms"] = json!(700);
+        late["timeout_ms"] = json!(1_500);
         let response = wire.call("plugins.call", late);
-        assert!(refused(&response, "timeout").contains("700 ms; effects of the call may remain"));
+        assert!(refused(&response, "timeout").contains("1500 ms; effects of the call may remain"));
         assert_eq!(response["status"], "timed_out");
 
         let id = wire.start("plugins.call", call("p", "never", json!({})));
@@ -283,4 +284,23 @@ fn a_flood_of_notifications_costs_no_memory() {
         wire.output("plugins.call", call("p", "echo", json!({})));
     }
     assert!(daemon.peak() < before + 8 * 1024, "{} KiB, then {}", before, daemon.peak());
+}
+
+#[test]
+fn people_see_tools_in_a_table_and_the_text_of_an_answer() {
+    let (_manifests, daemon) = daemon("plain");
+    let socket = daemon.socket();
+    let axlr = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_axlr"));
+        command.args(words).arg("--socket").arg(&socket).current_dir(daemon.root());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let list = axlr(&["call", "plugins.list"]);
+    assert!(list.starts_with("p  echo        Says it again.\n"), "{list}");
+    let call = ["call", "plugins.call", "plugin_id=p", "tool_name=cwd", "arguments={}"];
+    assert_eq!(axlr(&call), format!("{}\n", daemon.root().canonicalize().unwrap().display()));
+    let call = ["call", "plugins.call", "plugin_id=p", "tool_name=error", "arguments={}"];
+    assert_eq!(axlr(&call), "the tool reports an error:\nit went wrong\n");
 }

@@ -197,7 +197,7 @@ fn a_server_that_was_restarted_is_found_again() {
 fn a_server_that_can_not_be_reached_any_more_has_nothing_of_the_call() {
     let goes = Arc::new(AtomicBool::new(false));
     let gone = goes.clone();
-    let server = HttpServer::start_until(move || gone.load(Ordering::Acquire));
+    let server = HttpServer::start_until(move || gone.load(Ordering::Acquire), |_, _| false);
     let (_manifests, daemon) = daemon(&server.url);
     let mut wire = daemon.connect();
     assert_eq!(text(&wire.call("plugins.call", call("h", "echo", json!({})))), "called");
@@ -208,6 +208,36 @@ fn a_server_that_can_not_be_reached_any_more_has_nothing_of_the_call() {
     assert!(message.contains("nothing was sent") && !message.contains("effects"), "{message}");
     let response = wire.call("plugins.call", call("h", "echo", json!({})));
     assert!(refused(&response, "plugin_unavailable").contains("can't be connected to"), "{response}");
+}
+
+#[test]
+fn a_server_that_dies_in_a_stream_that_could_be_resumed_fails_the_call_at_once() {
+    let goes = Arc::new(AtomicBool::new(false));
+    let (listens, dies) = (goes.clone(), goes.clone());
+    let server = HttpServer::start_until(
+        move || listens.load(Ordering::Acquire),
+        move |asked, answer| {
+            let is_call = asked.rpc() == "tools/call";
+            if is_call {
+                answer.stream();
+                answer.raw("id: e1\ndata:\n\n");
+                wait_until("it dies", || dies.load(Ordering::Acquire));
+                std::thread::sleep(std::time::Duration::from_millis(200));
+            }
+            is_call
+        },
+    );
+    let (_manifests, daemon) = daemon(&server.url);
+    let mut wire = daemon.connect();
+    wire.start("plugins.call", call("h", "echo", json!({})));
+    wait_until("the server has the call", || server.posts("tools/call").len() == 1);
+    let began = std::time::Instant::now();
+    goes.store(true, Ordering::Release);
+    server.poke();
+    let response = wire.receive();
+    assert!(refused(&response, "plugin_failed").contains("effects may remain"), "{response}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(server.posts("tools/call").len(), 1);
 }
 
 #[test]
@@ -278,14 +308,23 @@ fn a_call_that_is_given_up_is_taken_back_in_the_way_of_the_revision() {
         seen.fetch_add(1, Ordering::AcqRel);
     });
     let (_manifests, daemon) = daemon(&server.url);
-    let mut wire = daemon.connect();
-    let mut late = call("h", "echo", json!({}));
-    late["timeout_ms"] = json!(400);
-    refused(&wire.call("plugins.call", late), "timeout");
+    give_up(&daemon, &server);
     wait_until("it is taken back", || server.posts("notifications/cancelled").len() == 1);
     let id = server.posts("tools/call")[0].body["id"].clone();
     assert_eq!(server.posts("notifications/cancelled")[0].body["params"]["requestId"], id);
     wait_until("the connection is closed", || closed.load(Ordering::Acquire) == 1);
+}
+
+/// Calls the server, and cancels the call once it is there.
+fn give_up(daemon: &Daemon, server: &HttpServer) {
+    let mut wire = daemon.connect();
+    let before = server.posts("tools/call").len();
+    let id = wire.start("plugins.call", call("h", "echo", json!({})));
+    wait_until("the server has the call", || server.posts("tools/call").len() > before);
+    wire.start("request.cancel", json!({"request_id": id}));
+    let answers = [wire.receive(), wire.receive()];
+    let answer = answers.iter().find(|answer| answer["request_id"] == id).unwrap();
+    refused(answer, "cancelled");
 }
 
 /// A server of 2026-07-28, which knows no sessions.
@@ -335,9 +374,7 @@ fn the_later_revision_has_its_headers_and_its_way_to_cancel() {
     let mut wire = daemon.connect();
     let output = wire.output("plugins.call", call("h", "region", json!({"r": "Zürich"})));
     assert_eq!(output["structured_content"], json!({"name": "region", "region": "=?base64?WsO8cmljaA==?="}));
-    let mut late = call("h", "echo", json!({}));
-    late["timeout_ms"] = json!(400);
-    refused(&wire.call("plugins.call", late), "timeout");
+    give_up(&daemon, &server);
     wait_until("the connection is closed", || closed.load(Ordering::Acquire) == 1);
     let asked = server.asked();
     assert!(asked.iter().all(|asked| asked.method == "POST" && asked.body.get("id").is_some()), "{asked:?}");

@@ -77,9 +77,12 @@ impl HttpServer {
         Self::listen(Arc::new(script), Box::new(|| false))
     }
 
-    /// Starts a well-behaved one that stops to listen once it is told to, and then poked.
-    pub(crate) fn start_until(has_ended: impl Fn() -> bool + Send + 'static) -> Self {
-        Self::listen(Arc::new(|_: &Asked, _: &mut Answer| false), Box::new(has_ended))
+    /// Starts one that stops to listen once it is told to, and then poked.
+    pub(crate) fn start_until(
+        has_ended: impl Fn() -> bool + Send + 'static,
+        script: impl Fn(&Asked, &mut Answer) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self::listen(Arc::new(script), Box::new(has_ended))
     }
 
     /// Connects and leaves; returns when nobody listens any more.
