@@ -24,7 +24,7 @@ use super::log::Log;
 use super::manifest::Server;
 use super::outcome;
 use super::rpc::{self, Trouble};
-use super::setup::Plugin;
+use super::setup::{Plugin, Veil};
 use super::stdio::Pipe;
 use super::tap::{Progress, Tap, Wanted};
 use super::tools::{Listed, Listing};
@@ -78,7 +78,7 @@ impl Session {
     /// `plugin_unavailable`, with what the server said or how it ended.
     pub(crate) async fn open(plugin: Arc<Plugin>, home: Home) -> Result<Self, Error> {
         let unavailable = |trouble| Fault::Unavailable.about(plugin.id(), &trouble);
-        let tap = Tap::new(Arc::new(Log::new(plugin.id())));
+        let tap = Tap::new(Arc::new(Log::new(plugin.id())), Veil::new(&plugin));
         let closing = Closing(Cancel::new());
         let start = async {
             tokio::select! {

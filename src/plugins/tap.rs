@@ -20,6 +20,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::log::Log;
 use super::rpc::{self, CancelledParams, Incoming, Outcome, ProgressParams, Trouble};
+use super::setup::Veil;
 
 /// Where the progress of a call goes. What finds no room is dropped.
 pub(super) type Progress = mpsc::Sender<EventBody>;
@@ -38,6 +39,7 @@ pub(super) struct Wanted {
 /// The messages of one session with a server.
 pub(super) struct Tap {
     pub(super) log: Arc<Log>,
+    pub(super) veil: Veil,
     state: Mutex<State>,
     /// How often the server said that its tools changed.
     changes: AtomicU64,
@@ -114,9 +116,10 @@ impl Wanted {
 }
 
 impl Tap {
-    pub(super) fn new(log: Arc<Log>) -> Arc<Self> {
+    pub(super) fn new(log: Arc<Log>, veil: Veil) -> Arc<Self> {
         Arc::new(Self {
             log,
+            veil,
             state: Mutex::default(),
             changes: AtomicU64::new(0),
             hears_changes: AtomicBool::new(false),
@@ -204,6 +207,7 @@ impl Tap {
         let request = RequestId::Number(id);
         let message = match outcome {
             Outcome::Error { code, message, data } => {
+                let message = rpc::shown(&self.veil.over(message));
                 let code = ErrorCode(i32::try_from(code).unwrap_or(i32::MIN));
                 ServerJsonRpcMessage::error(ErrorData::new(code, message, data), Some(request))
             }

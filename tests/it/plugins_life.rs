@@ -272,14 +272,14 @@ fn two_hundred_sessions_leave_no_process() {
     wait_until("they are gone", || are_gone(&pids));
 }
 
-fn worker(root: &Path, flags: &[&str]) -> Command {
+pub(crate) fn worker(root: &Path, flags: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_axlr"));
     command.env_clear().arg("--root").arg(root).args(["--profile", "trusted-local"]).args(flags);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-fn run(command: &mut Command, tool: &str, arguments: Value) -> Output {
+pub(crate) fn run(command: &mut Command, tool: &str, arguments: Value) -> Output {
     let mut process = command.spawn().unwrap();
     let _ = process.stdin.take().unwrap().write_all(request("1", tool, arguments).to_string().as_bytes());
     process.wait_with_output().unwrap()

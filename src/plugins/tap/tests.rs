@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 fn tap() -> Arc<Tap> {
-    Tap::new(Arc::new(Log::new("p")))
+    Tap::new(Arc::new(Log::new("p")), Veil::default())
 }
 
 fn heard(tap: &Tap, value: &serde_json::Value) -> Option<ServerJsonRpcMessage> {
