@@ -208,6 +208,9 @@ impl Tap {
         let message = match outcome {
             Outcome::Error { code, message, data } => {
                 let message = rpc::shown(&self.veil.over(message));
+                if let Some(wanted) = &wanted {
+                    wanted.answer(Err(Trouble::Refused { code, message: message.clone() }));
+                }
                 let code = ErrorCode(i32::try_from(code).unwrap_or(i32::MIN));
                 ServerJsonRpcMessage::error(ErrorData::new(code, message, data), Some(request))
             }

@@ -58,6 +58,20 @@ fn a_death_in_the_middle_fails_what_is_in_flight_and_the_next_use_starts_anew() 
 }
 
 #[test]
+fn an_answer_counts_though_its_server_ends_with_it() {
+    let manifests = Manifests::new();
+    let ids: Vec<String> = (0..12).map(|number| format!("p{number}")).collect();
+    let paths: Vec<String> = ids.iter().map(|id| manifests.stdio(id, "plain")).collect();
+    let flags: Vec<&str> = paths.iter().flat_map(|path| ["--plugin", path]).collect();
+    let daemon = Daemon::start_with(&flags, &[]);
+    let mut wire = daemon.connect();
+    // One session each, so that none rests; whose turn comes first is up to the scheduler.
+    for id in &ids {
+        assert_eq!(text(&wire.call("plugins.call", call(id, "last", json!({})))), "my last");
+    }
+}
+
+#[test]
 fn a_server_that_keeps_dying_is_left_alone_for_a_while() {
     let manifests = Manifests::new();
     let daemon = daemon_with(&manifests, "exit", &[]);

@@ -150,3 +150,12 @@ async fn the_end_is_told_once() {
     assert!(written.try_recv().is_err());
     assert!(heard(&tap, &answer(1, json!({}))).is_none());
 }
+
+#[test]
+fn an_error_is_shown_without_what_a_terminal_obeys_and_is_told_to_whoever_waits() {
+    let tap = tap();
+    let (_, mut written) = call(&tap, 1, None);
+    let error = json!({"code": -5, "message": " a\u{7}b "});
+    heard(&tap, &json!({"jsonrpc": "2.0", "id": 1, "error": error}));
+    assert_eq!(written.try_recv().unwrap().unwrap_err().to_string(), r"it answered with error -5: a\u{7}b");
+}

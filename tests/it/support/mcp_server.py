@@ -54,7 +54,7 @@ TOOLS = [
     tool("echo", description="Says it again.", outputSchema={"type": "object", "x": 18446744073709551615}),
     tool("env"), tool("cwd"), tool("slow"), tool("never"), tool("die"), tool("progress"), tool("blocks"),
     tool("error"), tool("refuse"), tool("grow"), tool("twice"), tool("big"), tool("pid"), tool("empty"),
-    tool("structured"), tool("ask"), tool("half"), tool("not a name"), tool("args"),
+    tool("structured"), tool("ask"), tool("half"), tool("last"), tool("not a name"), tool("args"),
 ]
 
 
@@ -112,6 +112,9 @@ def call(id, params):
         return result(id, {"structuredContent": {"n": 1}})
     if name == "ask":
         return result(id, {"resultType": "input_required", "inputRequests": {}})
+    if name == "last":
+        result(id, text("my last"))
+        os._exit(3)
     if name == "half":
         raw('{"jsonrpc":"2.0","id":%d,"res' % id)
         os._exit(0)
