@@ -95,6 +95,10 @@ impl Session {
             Err(_) => {
                 let seconds = most.as_secs();
                 let words = format!("its launch and handshake were not done within {seconds} seconds");
+                let words = match tap.log.tail().as_str() {
+                    "" => words,
+                    tail => format!("{words}; the last of its stderr:\n{tail}"),
+                };
                 return Err(unavailable(Trouble::broken(words)));
             }
         };

@@ -156,7 +156,8 @@ def handle(message):
             return error(id, -32602, "no metadata")
     if method == "initialize":
         if MODE == "mute":
-            return None
+            sys.stderr.write("asking for a licence\n")
+            return sys.stderr.flush()
         if MODERN or MODE == "refuses-all":
             return error(id, -32601, "initialize is not known here")
         if MODE == "exit-in-handshake":
