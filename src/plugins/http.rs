@@ -115,7 +115,7 @@ impl Http {
                 *self.url() = url;
                 return Ok(response);
             }
-            url = redirected(&url, &response, is_handshake)?;
+            url = self.redirected(&url, &response, is_handshake)?;
         }
         Err(Trouble::broken("it redirects again and again"))
     }
@@ -159,7 +159,7 @@ impl Http {
                 Ok(StreamableHttpPostResponse::Json(message, session))
             }
             (status, _) if status.is_success() => {
-                let words = format!("it answered with the media type {kind:?}");
+                let words = format!("it answered with the media type {:?}", self.said(kind));
                 Err(Fault::Client(Trouble::Protocol(words)))
             }
             (status, _) => {
@@ -243,6 +243,31 @@ impl Http {
         });
     }
 
+    /// Where a redirect leads to, if it may be followed.
+    fn redirected(&self, url: &Url, response: &Response, is_handshake: bool) -> Result<Url, Trouble> {
+        let status = response.status();
+        let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
+        let Some(target) = target.and_then(|target| url.join(target).ok()) else {
+            return Err(Trouble::broken(format!(
+                "it answered with a redirect to nowhere (HTTP status {status})"
+            )));
+        };
+        if target.origin() != url.origin() {
+            let origin = self.said(target.origin().ascii_serialization());
+            return Err(Trouble::broken(format!(
+                "it redirects to another origin, {origin}, which is not followed"
+            )));
+        }
+        let keeps_the_method =
+            matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+        if !is_handshake || !keeps_the_method {
+            let path = self.said(target.path().to_owned());
+            let reason = format!("it redirects to {path} (HTTP status {status}), which is not followed");
+            return Err(Trouble::broken(reason));
+        }
+        Ok(target)
+    }
+
     /// What became of a connection in the middle. The server may have become another one.
     fn broke(&self, error: reqwest::Error) -> Trouble {
         self.0.tap.retire();
@@ -265,6 +290,11 @@ impl Http {
         Ok(body)
     }
 
+    /// Words of the server's as they may be shown.
+    fn said(&self, text: String) -> String {
+        rpc::shown(&self.0.tap.veil.over(text))
+    }
+
     /// What a failure says: a JSON-RPC error, or a status.
     async fn explain(&self, response: Response) -> Trouble {
         let status = response.status();
@@ -279,13 +309,15 @@ impl Http {
             _ => None,
         };
         if let Some((code, message)) = error {
+            let message = self.said(message);
             return Trouble::Refused { code, message };
         }
         let hint = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => " (does it need a header with a key?)",
             _ => "",
         };
-        let text = if is_text { rpc::shown(&String::from_utf8_lossy(&body)) } else { String::new() };
+        let text =
+            if is_text { self.said(String::from_utf8_lossy(&body).into_owned()) } else { String::new() };
         let colon = if text.is_empty() { "" } else { ": " };
         Trouble::broken(format!("it answered with HTTP status {status}{hint}{colon}{text}"))
     }
@@ -305,29 +337,6 @@ impl Drop for Hearing {
     fn drop(&mut self) {
         self.0.hear_changes(false);
     }
-}
-
-fn redirected(url: &Url, response: &Response, is_handshake: bool) -> Result<Url, Trouble> {
-    let status = response.status();
-    let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok());
-    let Some(target) = target.and_then(|target| url.join(target).ok()) else {
-        return Err(Trouble::broken(format!(
-            "it answered with a redirect to nowhere (HTTP status {status})"
-        )));
-    };
-    if target.origin() != url.origin() {
-        let origin = target.origin().ascii_serialization();
-        return Err(Trouble::broken(format!(
-            "it redirects to another origin, {origin}, which is not followed"
-        )));
-    }
-    let keeps_the_method = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
-    if !is_handshake || !keeps_the_method {
-        let path = target.path();
-        let reason = format!("it redirects to {path} (HTTP status {status}), which is not followed");
-        return Err(Trouble::broken(reason));
-    }
-    Ok(target)
 }
 
 /// The media type without its parameters, in small letters.

@@ -180,11 +180,17 @@ fn http(text: &str, args: Option<Vec<String>>) -> Result<Server, ManifestError> 
     if url.host_str().is_none_or(str::is_empty) {
         return Err(wrong("must name a host"));
     }
-    // An empty user is one too, and the parser forgets it.
-    let authority = text.split_once("://").map_or("", |(_, rest)| rest);
+    // The parser takes fewer slashes, and more, and backslashes; and it forgets an empty user, which is one too.
+    let authority = text.split_once(':').map_or("", |(_, rest)| rest).trim_start_matches(['/', '\\']);
     let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') {
-        return Err(wrong("must not hold a user or a password; give a header"));
+        // Not shown: a password stands in it.
+        return Err(member("url must not hold a user or a password; give a header"));
+    }
+    if !text[url.scheme().len()..].starts_with("://")
+        || text[url.scheme().len() + 3..].starts_with(['/', '\\'])
+    {
+        return Err(wrong("must have its host right after \"//\""));
     }
     if url.fragment().is_some() {
         return Err(wrong("must not have a fragment"));

@@ -68,6 +68,7 @@ pub(super) enum Outcome<'t> {
     Result(&'t RawValue),
     Error {
         code: i64,
+        /// As the server wrote it.
         message: String,
         data: Option<Value>,
     },
@@ -130,9 +131,7 @@ fn outcome<'t>(result: Option<&'t RawValue>, error: Option<&'t RawValue>) -> Out
     match (result, error) {
         (Some(result), _) => Outcome::Result(result),
         (None, Some(error)) => match object::<ErrorObject>(error) {
-            Ok(ErrorObject { code, message, data }) => {
-                Outcome::Error { code, message: shown(&message), data }
-            }
+            Ok(ErrorObject { code, message, data }) => Outcome::Error { code, message, data },
             Err(_) => Outcome::Neither,
         },
         (None, None) => Outcome::Neither,

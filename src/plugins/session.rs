@@ -24,7 +24,7 @@ use super::log::Log;
 use super::manifest::Server;
 use super::outcome;
 use super::rpc::{self, Trouble};
-use super::setup::Plugin;
+use super::setup::{Plugin, Veil};
 use super::stdio::Pipe;
 use super::tap::{Progress, Tap, Wanted};
 use super::tools::{Listed, Listing};
@@ -78,7 +78,7 @@ impl Session {
     /// `plugin_unavailable`, with what the server said or how it ended.
     pub(crate) async fn open(plugin: Arc<Plugin>, home: Home) -> Result<Self, Error> {
         let unavailable = |trouble| Fault::Unavailable.about(plugin.id(), &trouble);
-        let tap = Tap::new(Arc::new(Log::new(plugin.id())));
+        let tap = Tap::new(Arc::new(Log::new(plugin.id())), Veil::new(&plugin));
         let closing = Closing(Cancel::new());
         let start = async {
             tokio::select! {
@@ -95,6 +95,10 @@ impl Session {
             Err(_) => {
                 let seconds = most.as_secs();
                 let words = format!("its launch and handshake were not done within {seconds} seconds");
+                let words = match tap.log.tail().as_str() {
+                    "" => words,
+                    tail => format!("{words}; the last of its stderr:\n{tail}"),
+                };
                 return Err(unavailable(Trouble::broken(words)));
             }
         };
@@ -253,10 +257,13 @@ impl Link {
         let sent = self.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
         let handle = sent.map_err(|error| self.trouble(error))?;
         let mut courtesy = Courtesy { link: self, handle: Some(handle) };
-        let typed = courtesy.answered().await?;
-        match written.try_recv() {
-            Ok(result) => Ok((result?, typed)),
-            Err(_) => Err(Trouble::Protocol("its answer was lost".to_owned())),
+        let typed = courtesy.answered().await;
+        match (written.try_recv(), typed) {
+            (Ok(result), Ok(typed)) => Ok((result?, typed)),
+            // A server that answers and ends at once has answered, whether or not the SDK had its turn in between.
+            (Ok(result), Err(_)) => Ok((result?, ServerResult::empty(()))),
+            (Err(_), Err(trouble)) => Err(trouble),
+            (Err(_), Ok(_)) => Err(Trouble::Protocol("its answer was lost".to_owned())),
         }
     }
 

@@ -176,6 +176,38 @@ impl Plugin {
     }
 }
 
+/// Text of a server's that is to be shown, without what was sent to it in a header: some servers say it back.
+#[derive(Default)]
+pub(super) struct Veil(Vec<String>);
+
+/// What is shorter is no secret, and might stand anywhere.
+const SECRET_MIN_BYTES: usize = 6;
+
+impl Veil {
+    /// Over the headers of this plugin, and over what follows the name of a scheme ("Bearer") in them.
+    pub(super) fn new(plugin: &Plugin) -> Self {
+        let parts = plugin.headers.values().flat_map(|value| {
+            let credentials = value.trim().split_once(' ').map(|(_, credentials)| credentials.trim());
+            [Some(value.trim()), credentials]
+        });
+        let mut secrets: Vec<String> =
+            parts.flatten().filter(|part| part.len() >= SECRET_MIN_BYTES).map(str::to_owned).collect();
+        // The whole before its part.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(secrets)
+    }
+
+    /// The text with every secret covered.
+    pub(super) fn over(&self, text: String) -> String {
+        self.0.iter().fold(
+            text,
+            |text, secret| {
+                if text.contains(secret) { text.replace(secret, "[hidden]") } else { text }
+            },
+        )
+    }
+}
+
 impl fmt::Debug for Plugin {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Plugin").field("id", &self.manifest.id).finish_non_exhaustive()

@@ -81,20 +81,20 @@ impl Transport<RoleClient> for Pipe {
         &mut self,
         mut message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Trouble>> + Send + 'static {
-        let wanted = self.tap.outgoing(&mut message);
+        let outgoing = self.tap.outgoing(&mut message);
         let line = serde_json::to_string(&message);
-        let outbox = self.outbox.clone();
+        let (tap, outbox) = (self.tap.clone(), self.outbox.clone());
         async move {
             let line =
                 line.map_err(|error| Trouble::Protocol(format!("a request can't be written: {error}")))?;
             // What nobody waits for is small, and may be what makes room.
-            if wanted.is_some() {
+            if outgoing.wanted.is_some() {
                 tokio::select! {
                     () = outbox.room() => {}
-                    () = given_up(&wanted) => return Err(Trouble::Closed),
+                    () = given_up(&outgoing.wanted) => return Err(Trouble::Closed),
                 }
             }
-            if !Tap::is_given_up(wanted.as_ref()) {
+            if !Tap::is_given_up(outgoing.wanted.as_ref()) && tap.leaves(&outgoing) {
                 outbox.push((line + "\n").as_bytes());
             }
             Ok(())

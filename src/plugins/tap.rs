@@ -20,6 +20,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::log::Log;
 use super::rpc::{self, CancelledParams, Incoming, Outcome, ProgressParams, Trouble};
+use super::setup::Veil;
 
 /// Where the progress of a call goes. What finds no room is dropped.
 pub(super) type Progress = mpsc::Sender<EventBody>;
@@ -38,6 +39,7 @@ pub(super) struct Wanted {
 /// The messages of one session with a server.
 pub(super) struct Tap {
     pub(super) log: Arc<Log>,
+    pub(super) veil: Veil,
     state: Mutex<State>,
     /// How often the server said that its tools changed.
     changes: AtomicU64,
@@ -64,6 +66,18 @@ struct Asked {
     wanted: Option<Wanted>,
     /// A subscription that the server has not acknowledged.
     is_unacknowledged: bool,
+    /// Whether it is on its way to the server, so that the server must be told when it is given up.
+    has_left: bool,
+}
+
+/// A message that the SDK is about to send.
+pub(super) struct Outgoing {
+    /// Who wants its answer as it was written.
+    pub(super) wanted: Option<Wanted>,
+    /// A request that is to be answered.
+    request: Option<i64>,
+    /// Takes back what never left.
+    is_void: bool,
 }
 
 /// What became of a text of a server.
@@ -114,9 +128,10 @@ impl Wanted {
 }
 
 impl Tap {
-    pub(super) fn new(log: Arc<Log>) -> Arc<Self> {
+    pub(super) fn new(log: Arc<Log>, veil: Veil) -> Arc<Self> {
         Arc::new(Self {
             log,
+            veil,
             state: Mutex::default(),
             changes: AtomicU64::new(0),
             hears_changes: AtomicBool::new(false),
@@ -126,7 +141,8 @@ impl Tap {
     }
 
     /// Notes a message that the SDK is about to send. Progress is asked for only where somebody wants it.
-    pub(super) fn outgoing(&self, message: &mut ClientJsonRpcMessage) -> Option<Wanted> {
+    pub(super) fn outgoing(&self, message: &mut ClientJsonRpcMessage) -> Outgoing {
+        let mut outgoing = Outgoing { wanted: None, request: None, is_void: false };
         match message {
             ClientJsonRpcMessage::Request(request) => {
                 let wanted = request.request.extensions().get::<Wanted>().cloned();
@@ -141,10 +157,13 @@ impl Tap {
                     let token = ProgressToken(request.id.clone());
                     request.request.get_meta_mut().set_progress_token(token);
                 }
-                let NumberOrString::Number(id) = &request.id else { return wanted };
+                outgoing.wanted = wanted.clone();
+                let NumberOrString::Number(id) = &request.id else { return outgoing };
+                outgoing.request = Some(*id);
                 let asked = Asked {
                     method: method(&request.request),
-                    wanted: wanted.clone(),
+                    wanted,
+                    has_left: false,
                     is_unacknowledged: matches!(
                         request.request,
                         ClientRequest::SubscriptionsListenRequest(_)
@@ -153,18 +172,27 @@ impl Tap {
                 let mut state = self.lock();
                 state.last_id = state.last_id.max(*id);
                 state.asked.insert(*id, asked);
-                wanted
             }
             ClientJsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(NumberOrString::Number(id)) = &cancelled.params.request_id
                 {
-                    self.lock().asked.remove(id);
+                    outgoing.is_void = self.lock().asked.remove(id).is_some_and(|asked| !asked.has_left);
                 }
-                None
             }
-            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => None,
+            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => {}
         }
+        outgoing
+    }
+
+    /// Whether a message may leave now. From then on the server must be told when it is given up; what was taken back
+    /// before does not leave at all, nor does the word about it: a server that reads nothing would fill memory with them.
+    pub(super) fn leaves(&self, outgoing: &Outgoing) -> bool {
+        let Some(id) = outgoing.request else { return !outgoing.is_void };
+        let mut state = self.lock();
+        let Some(asked) = state.asked.get_mut(&id) else { return false };
+        asked.has_left = true;
+        true
     }
 
     /// Whether a request that waits to be sent is wanted no more.
@@ -204,6 +232,10 @@ impl Tap {
         let request = RequestId::Number(id);
         let message = match outcome {
             Outcome::Error { code, message, data } => {
+                let message = rpc::shown(&self.veil.over(message));
+                if let Some(wanted) = &wanted {
+                    wanted.answer(Err(Trouble::Refused { code, message: message.clone() }));
+                }
                 let code = ErrorCode(i32::try_from(code).unwrap_or(i32::MIN));
                 ServerJsonRpcMessage::error(ErrorData::new(code, message, data), Some(request))
             }

@@ -35,8 +35,17 @@ pub struct Remains(Option<(Runtime, Running)>);
 impl Remains {
     /// Waits until the plugins have ended, for a bounded time.
     pub fn end(self) {
-        if let Some((runtime, running)) = self.0 {
+        if let Some((runtime, running)) = &self.0 {
             runtime.block_on(running.ended(PLUGIN_CLOSE_MAX));
+        }
+    }
+}
+
+impl Drop for Remains {
+    /// Nothing is waited for here: the look-up of a name takes as long as the resolver likes, and cannot be broken off.
+    fn drop(&mut self) {
+        if let Some((runtime, _)) = self.0.take() {
+            runtime.shutdown_background();
         }
     }
 }
@@ -175,3 +184,6 @@ impl<'a> Asked<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -266,6 +266,14 @@ fn what_is_no_message_is_passed_over() {
 }
 
 #[test]
+fn an_answer_behind_too_much_noise_comes_too_late() {
+    let (_manifests, daemon) = daemon("plain");
+    let response = daemon.connect().call("plugins.call", call("p", "babble", json!({})));
+    let message = refused(&response, "plugin_failed");
+    assert!(message.contains("more than 65536 bytes on its stdout"), "{message}");
+}
+
+#[test]
 fn a_server_without_tools_has_none() {
     let (_manifests, daemon) = daemon("no-tools");
     let mut wire = daemon.connect();

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
+use crate::plugins_life::{run, worker};
 use crate::support::http_server::{Answer, Asked, HttpServer, initialized, result, words};
 use crate::support::plugin::{Manifests, call, refused, text};
 use crate::support::{Daemon, code, wait_until};
@@ -296,6 +297,42 @@ fn a_server_that_wants_no_stranger_is_unavailable() {
     let (_manifests, nobody) = daemon("http://127.0.0.1:1/mcp");
     let response = nobody.connect().call("plugins.list", json!({}));
     assert!(refused(&response, "plugin_unavailable").contains("can't be connected to"), "{response}");
+}
+
+#[test]
+fn a_secret_that_a_server_says_back_is_not_shown_and_not_logged() {
+    let echo = |asked: &Asked| format!("not {}", asked.header("authorization").unwrap_or_default());
+    let greeting = HttpServer::start(move |asked, answer| {
+        answer.reply("401 Unauthorized", "Content-Type: text/plain\r\n", &echo(asked));
+        true
+    });
+    let moving = HttpServer::start(|_, answer| {
+        answer.reply("301 Moved Permanently", "Location: /k1k2k3k4\r\n", "");
+        true
+    });
+    let status = calls(move |asked, answer| {
+        answer.reply("500 Internal Server Error", "Content-Type: text/plain\r\n", &echo(asked));
+    });
+    let error = calls(move |asked, answer| {
+        let error = json!({"code": -3, "message": echo(asked)});
+        answer.json(&json!({"jsonrpc": "2.0", "id": asked.body["id"], "error": error}));
+    });
+    let manifests = Manifests::new();
+    let key = manifests.folder().join("key");
+    std::fs::write(&key, "Bearer k1k2k3k4\n").unwrap();
+    for server in [greeting, moving, status, error] {
+        let manifest = manifests.http("h", &server.url);
+        let header = format!("h:Authorization=@{}", key.display());
+        let output = run(
+            &mut worker(manifests.folder(), &["--plugin", &manifest, "--plugin-header", &header]),
+            "plugins.call",
+            call("h", "echo", json!({})),
+        );
+        let (said, logged) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("[hidden]"), "{said}");
+        assert!(!said.contains("k1k2k3k4") && !logged.contains("k1k2k3k4"), "{said}{logged}");
+    }
 }
 
 #[test]

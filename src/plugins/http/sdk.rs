@@ -52,7 +52,10 @@ impl StreamableHttpClient for Http {
         _: Option<String>,
         headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Fault> {
-        self.0.tap.outgoing(&mut message);
+        let outgoing = self.0.tap.outgoing(&mut message);
+        if !self.0.tap.leaves(&outgoing) {
+            return Err(Fault::Client(Trouble::Closed));
+        }
         let (request, is_handshake) = match &message {
             ClientJsonRpcMessage::Request(request) => {
                 let opens = matches!(

@@ -49,6 +49,13 @@ fn what_is_wrong_is_named() {
         (http("http://u@h"), "user or a password"),
         (http("http://u:p@h/"), "user or a password"),
         (http("http://@h/"), "user or a password"),
+        (http("http:u:p@h/"), "user or a password"),
+        (http("http:/u:p@h/"), "user or a password"),
+        (http("http:////u:p@h/"), "user or a password"),
+        (http(r"http:\\\\u:p@h/"), "user or a password"),
+        (http("http:h"), "must have its host right after"),
+        (http("http:///h"), "must have its host right after"),
+        (http(r"http://\\h"), "must have its host right after"),
         (http("http://h/#a"), "fragment"),
         (http("http://h/#"), "fragment"),
         (http(" http://h/"), "white space"),
@@ -104,4 +111,10 @@ fn only_a_regular_file_at_an_absolute_path_is_read() {
     assert!(said(Path::new("p.json")).contains("absolute"));
     assert!(said(&folder.path().join("missing")).contains("can't be read"));
     assert!(said(folder.path()).contains("not a regular file"));
+}
+
+#[test]
+fn a_password_is_not_shown() {
+    let error = with(r#""url":"http://u:hunter2@h/","allow_tools":["*"]"#).unwrap_err();
+    assert!(error.starts_with("url must not hold") && !error.contains("hunter2"), "{error}");
 }

@@ -22,7 +22,7 @@ fn messages_are_told_apart_and_results_keep_their_text() {
         (r#"{"jsonrpc":"2.0","id":7,"result":{"b":1e400, "a":[]}}"#, r#"7 {"b":1e400, "a":[]}"#),
         (r#"{"jsonrpc":"2.0","id":"7","result":{}}"#, "7 {}"),
         (r#"{"jsonrpc":"2.0","id":7,"result":{},"more":1}"#, "7 {}"),
-        (r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":" a\u0007b "}}"#, r"7 error -1 a\u{7}b"),
+        (r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":" a b "}}"#, "7 error -1  a b "),
         (r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1}}"#, "7 error -1 "),
         (r#"{"jsonrpc":"2.0","id":7,"error":"no"}"#, "7 neither"),
         (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "7 neither"),

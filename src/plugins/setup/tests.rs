@@ -100,3 +100,14 @@ fn a_plugin_is_its_content_and_not_its_file() {
     place.write("s", r#""command":"/bin/s","args":["-v"]"#);
     assert_ne!(first, read(one("s", "K", "1")));
 }
+
+#[test]
+fn the_veil_lies_over_headers_and_their_credentials() {
+    let place = Place::new();
+    let mut headers = one("h", "Authorization", "Bearer k1k2k3k4");
+    headers.get_mut("h").unwrap().insert("X-Short".to_owned(), "no".to_owned());
+    let setup = place.read(&["h"], ByPlugin::new(), headers).unwrap();
+    let veil = Veil::new(&setup.plugins()[0]);
+    let said = "no: got Bearer k1k2k3k4, key k1k2k3k4, Bearer else";
+    assert_eq!(veil.over(said.to_owned()), "no: got [hidden], key [hidden], Bearer else");
+}

@@ -133,7 +133,12 @@ impl Life {
                 tap.log.note(format_args!("it does not read its stdin; an answer to it was dropped"));
             }
         };
+        let most = limits::PLUGIN_NOISE_MAX_BYTES;
         let heard = frames.each_line(|line| {
+            if *noise > most {
+                // It is over. Whether what follows was read together with the noise must not make a difference.
+                return;
+            }
             match tap.hear(line, &mut answer) {
                 Heard::Nothing => {}
                 // No more than there are requests: a second answer never comes so far.
@@ -149,7 +154,6 @@ impl Life {
             let most = limits::PLUGIN_MESSAGE_MAX_BYTES;
             return Some(format!("it sent a message of more than {most} bytes"));
         }
-        let most = limits::PLUGIN_NOISE_MAX_BYTES;
         (*noise > most).then(|| format!("it wrote more than {most} bytes on its stdout that are no JSON-RPC"))
     }
 

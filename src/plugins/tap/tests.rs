@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 fn tap() -> Arc<Tap> {
-    Tap::new(Arc::new(Log::new("p")))
+    Tap::new(Arc::new(Log::new("p")), Veil::default())
 }
 
 fn heard(tap: &Tap, value: &serde_json::Value) -> Option<ServerJsonRpcMessage> {
@@ -29,7 +29,8 @@ fn call(tap: &Tap, id: i64, progress: Option<Progress>) -> (serde_json::Value, o
 fn sent(tap: &Tap, id: i64, mut request: ClientRequest) -> serde_json::Value {
     request.get_meta_mut().set_progress_token(ProgressToken(NumberOrString::Number(77)));
     let mut message = ClientJsonRpcMessage::request(request, NumberOrString::Number(id));
-    tap.outgoing(&mut message);
+    let outgoing = tap.outgoing(&mut message);
+    assert!(tap.leaves(&outgoing));
     serde_json::to_value(&message).unwrap()
 }
 
@@ -79,6 +80,22 @@ fn an_answer_to_what_was_given_up_ends_here() {
     tap.outgoing(&mut cancelled);
     assert!(heard(&tap, &answer(1, json!({}))).is_none());
     assert!(written.try_recv().is_err());
+}
+
+#[test]
+fn what_never_left_need_not_be_taken_back() {
+    let tap = tap();
+    let request = || ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new("t")));
+    let outgoing = |mut message: ClientJsonRpcMessage| tap.outgoing(&mut message);
+    let cancelled = |id| {
+        let params = CancelledNotificationParam::new(Some(NumberOrString::Number(id)), None);
+        outgoing(ClientJsonRpcMessage::notification(CancelledNotification::new(params).into()))
+    };
+    let waits = outgoing(ClientJsonRpcMessage::request(request(), NumberOrString::Number(1)));
+    assert!(!tap.leaves(&cancelled(1)) && !tap.leaves(&waits));
+    let goes = outgoing(ClientJsonRpcMessage::request(request(), NumberOrString::Number(2)));
+    assert!(tap.leaves(&goes) && tap.leaves(&cancelled(2)));
+    assert!(tap.leaves(&cancelled(3)), "what was answered meanwhile did leave");
 }
 
 #[test]
@@ -149,4 +166,13 @@ async fn the_end_is_told_once() {
     assert_eq!(tap.until_ended().await.to_string(), "gone");
     assert!(written.try_recv().is_err());
     assert!(heard(&tap, &answer(1, json!({}))).is_none());
+}
+
+#[test]
+fn an_error_is_shown_without_what_a_terminal_obeys_and_is_told_to_whoever_waits() {
+    let tap = tap();
+    let (_, mut written) = call(&tap, 1, None);
+    let error = json!({"code": -5, "message": " a\u{7}b "});
+    heard(&tap, &json!({"jsonrpc": "2.0", "id": 1, "error": error}));
+    assert_eq!(written.try_recv().unwrap().unwrap_err().to_string(), r"it answered with error -5: a\u{7}b");
 }

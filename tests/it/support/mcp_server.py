@@ -54,7 +54,8 @@ TOOLS = [
     tool("echo", description="Says it again.", outputSchema={"type": "object", "x": 18446744073709551615}),
     tool("env"), tool("cwd"), tool("slow"), tool("never"), tool("die"), tool("progress"), tool("blocks"),
     tool("error"), tool("refuse"), tool("grow"), tool("twice"), tool("big"), tool("pid"), tool("empty"),
-    tool("structured"), tool("ask"), tool("half"), tool("not a name"), tool("args"),
+    tool("structured"), tool("ask"), tool("half"), tool("last"), tool("babble"),
+    tool("not a name"), tool("args"),
 ]
 
 
@@ -112,6 +113,11 @@ def call(id, params):
         return result(id, {"structuredContent": {"n": 1}})
     if name == "ask":
         return result(id, {"resultType": "input_required", "inputRequests": {}})
+    if name == "babble":
+        return raw("x" * 65536 + "\n" + json.dumps({"jsonrpc": "2.0", "id": id, "result": text("late")}) + "\n")
+    if name == "last":
+        result(id, text("my last"))
+        os._exit(3)
     if name == "half":
         raw('{"jsonrpc":"2.0","id":%d,"res' % id)
         os._exit(0)
@@ -153,7 +159,8 @@ def handle(message):
             return error(id, -32602, "no metadata")
     if method == "initialize":
         if MODE == "mute":
-            return None
+            sys.stderr.write("asking for a licence\n")
+            return sys.stderr.flush()
         if MODERN or MODE == "refuses-all":
             return error(id, -32601, "initialize is not known here")
         if MODE == "exit-in-handshake":
