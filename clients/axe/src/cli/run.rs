@@ -123,7 +123,16 @@ pub(super) async fn prepare(
         .map_err(|error| Failure::config(format_args!("failed to load agent: {error}")))?;
     let user = UserMessage::decide(flags.prompt.as_deref(), flags.with_stdin, stdin, resolved.timeout)
         .map_err(Failure::runtime)?;
-    Prepared::new(resolved, user, place, workdirs).await.map_err(|error| match error {
+    // The run's own deadline begins later; a runtime that never answers must not be waited for without end.
+    let within = resolved.timeout;
+    let prepared = tokio::time::timeout(within, Prepared::new(resolved, user, place, workdirs)).await;
+    let Ok(prepared) = prepared else {
+        let seconds = within.as_secs();
+        return Err(Failure::runtime(format_args!(
+            "axlrd did not answer within {seconds} s, which the files of the agent need"
+        )));
+    };
+    prepared.map_err(|error| match error {
         GatherError::Pattern(_) => Failure::config(error),
         GatherError::Unavailable(_) => Failure::runtime(error),
     })

@@ -176,7 +176,7 @@ fn prepared(agent: &str, words: &[&str], shelf: Shelf) -> Result<Prepared, (u8, 
     let place = Place::new(Environment::new(home.path(), [("HOME", home.path().to_str().unwrap())])).unwrap();
     let lookup = Lookup::new(None, &place.environment, &place.directories);
     let flags = run_flags(&[&["a"], words].concat());
-    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let prepared = executor.block_on(prepare(&flags, Closed, &lookup, &place, &shelf));
     prepared.map_err(|failure| (failure.exit.code(), failure.message))
 }

@@ -454,6 +454,16 @@ fn a_runtime_that_does_not_listen_fails_the_run_only_when_a_tool_needs_it() {
 }
 
 #[test]
+fn a_runtime_that_never_answers_is_not_waited_for_without_end() {
+    let (home, model) = stage("files = [\"*.md\"]", vec![Answer::says("no")]);
+    let socket = home.path("silent.sock");
+    let _silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let outcome = home.axe(&["run", "a", "--timeout", "1", "--socket", socket.to_str().unwrap()]);
+    outcome.failed(1, "axlrd did not answer within 1 s, which the files of the agent need");
+    assert_eq!(model.requests().len(), 0);
+}
+
+#[test]
 fn a_runtime_that_listens_is_used() {
     let (home, _model) = stage(
         ALL_TOOLS,
