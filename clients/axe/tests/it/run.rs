@@ -464,6 +464,12 @@ fn a_runtime_that_never_answers_is_not_waited_for_without_end() {
 }
 
 #[test]
+fn a_timeout_beyond_all_clocks_is_no_limit() {
+    let (home, _model) = stage("timeout = 9223372036854775807", vec![Answer::says("ok")]);
+    home.axe(&["run", "a"]).said("ok");
+}
+
+#[test]
 fn a_runtime_that_listens_is_used() {
     let (home, _model) = stage(
         ALL_TOOLS,
