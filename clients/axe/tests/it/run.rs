@@ -470,6 +470,16 @@ fn a_timeout_beyond_all_clocks_is_no_limit() {
 }
 
 #[test]
+fn an_artifact_directory_that_cannot_be_made_is_no_fault_of_a_file() {
+    let (home, model) = stage("", vec![Answer::says("no")]);
+    home.write("work/file", "");
+    let outcome = home.axe(&["run", "a", "--artifact-dir", "file/below"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("can't make artifact directory "), "{outcome:?}");
+    assert_eq!(model.requests().len(), 0);
+}
+
+#[test]
 fn a_runtime_that_listens_is_used() {
     let (home, _model) = stage(
         ALL_TOOLS,
