@@ -51,7 +51,7 @@ fn unknown_keys_are_named_with_their_line_and_what_was_meant() {
 
 #[test]
 fn names_that_lead_out_of_their_directory_are_refused() {
-    for name in ["", "  ", "a/b", "../x", "..", "a\\b", "a..b", "a\0"] {
+    for name in ["", "  ", "a/b", "../x", "..", "a\\b", "a..b", "a\0", "a\nb", "a\u{1b}b"] {
         assert!(check_name(name).is_err(), "{name:?}");
         assert!(init_agent(name, &Home::new().lookup(None)).is_err(), "{name:?}");
     }
