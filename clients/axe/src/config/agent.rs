@@ -328,6 +328,14 @@ impl Transport {
         };
         values.iter().map(resolve).collect()
     }
+
+    /// Whether nobody may see a value: any header's, and of the environment what comes from axe's own.
+    pub fn hides(&self, name: &str) -> bool {
+        match self {
+            Self::Sse { .. } | Self::StreamableHttp { .. } => true,
+            Self::Stdio { env, .. } => env.get(name).is_some_and(|value| value.contains("${")),
+        }
+    }
 }
 
 fn public_part(url: &str) -> String {
