@@ -1,6 +1,7 @@
 //! Which server a model is asked at, and with which key: environment over `config.toml`.
 
 use super::{Environment, Error, Global, aws};
+use crate::provider::{in_variable, key_variable};
 use crate::secret::Secret;
 
 /// The providers that need no address, and whether they need a key.
@@ -63,25 +64,12 @@ pub fn known_secrets(global: &Global, environment: &Environment) -> Vec<Secret> 
     from_environment.chain(from_file).collect()
 }
 
-/// The variable that holds a provider's key.
-fn key_variable(provider: &str) -> String {
-    match provider {
-        "google" => "GEMINI_API_KEY".to_owned(),
-        _ => format!("{}_API_KEY", upper(provider)),
-    }
-}
-
 fn base_url_variable(provider: &str) -> String {
-    format!("AXE_{}_BASE_URL", upper(provider))
+    format!("AXE_{}_BASE_URL", in_variable(provider))
 }
 
 fn region(provider: &str, environment: &Environment) -> Option<String> {
-    let own = format!("AXE_{}_REGION", upper(provider));
+    let own = format!("AXE_{}_REGION", in_variable(provider));
     let variables = ["AWS_REGION", "AWS_DEFAULT_REGION", &own];
     variables.into_iter().find_map(|name| environment.get(name)).map(str::to_owned)
-}
-
-/// A provider's name within a variable's: shells know no other characters there.
-fn upper(provider: &str) -> String {
-    provider.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }

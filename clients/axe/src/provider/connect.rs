@@ -96,7 +96,15 @@ pub async fn connect(settings: &Settings) -> Result<Box<dyn Provider>, ConnectEr
 
 /// The environment variable that holds a provider's key.
 pub fn key_variable(provider: &str) -> String {
-    format!("{}_API_KEY", provider.to_ascii_uppercase())
+    match provider {
+        "google" => "GEMINI_API_KEY".to_owned(),
+        _ => format!("{}_API_KEY", in_variable(provider)),
+    }
+}
+
+/// A provider's name within a variable's: shells know no other characters there.
+pub fn in_variable(provider: &str) -> String {
+    provider.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
 impl Settings {
