@@ -8,7 +8,7 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("limits", &[], &[]),
     ("secret", &[], &[]),
     ("prompt", &["limits", "provider"], &[]),
-    ("config", &["limits", "prompt", "provider", "secret", "text"], &[]),
+    ("config", &["limits", "net", "prompt", "provider", "secret", "text"], &[]),
     ("memory", &["config", "limits", "provider", "text"], &["tokio"]),
     ("output", &["config", "limits", "prompt", "provider", "secret", "text"], &[]),
     ("prepare", &["config", "memory", "output", "prompt", "provider"], &[]),
