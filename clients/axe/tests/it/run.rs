@@ -353,6 +353,20 @@ fn diagnostics_tell_turns_tools_and_sums() {
 }
 
 #[test]
+fn what_a_model_calls_cannot_write_lines_of_diagnostics() {
+    let (home, _model) = stage(
+        ALL_TOOLS,
+        vec![Answer::calls("", &[("x\nauth: fake\u{1b}[2J", json!({}))]), Answer::says("ok")],
+    );
+    let outcome = home.axe(&["run", "a", "-v"]);
+    assert_eq!(outcome.code, 0);
+    assert!(
+        outcome.stderr.contains("\n[tool] x\\nauth: fake\\u{1b}[2J: unknown tool (error)\n"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
 fn sub_agents_count_in_the_totals_and_retry_as_their_file_says() {
     let home = Home::new();
     let model = Model::start(|_, body| {
