@@ -2,9 +2,9 @@
 
 use super::run::Tape;
 use crate::agent::{Error, Models, OnRetry, Wanted};
-use crate::config::{Endpoint, Place};
+use crate::config::{Place, provider_settings};
 use crate::output::Mask;
-use crate::provider::{self, Boxed, Provider, Settings};
+use crate::provider::{self, Boxed, Provider};
 use crate::record::{self, Player, Recorder};
 use crate::retry::Retrying;
 
@@ -42,9 +42,9 @@ impl Models for Configured {
             if let Deck::Play(player) = &self.tape {
                 return Ok(player.play(wanted.agent, wanted.user)?);
             }
-            let endpoint =
-                Endpoint::resolve(&wanted.model.provider, &self.place.global, &self.place.environment)?;
-            let provider = connect(&endpoint).await?;
+            let settings =
+                provider_settings(&wanted.model.provider, &self.place.global, &self.place.environment)?;
+            let provider = provider::connect(&settings).await?;
             let retrying = Retrying::new(provider, *wanted.retry, Some(wanted.deadline));
             let provider: Box<dyn Provider> = Box::new(retrying.observed(move |attempt| on_retry(attempt)));
             match &self.tape {
@@ -55,15 +55,4 @@ impl Models for Configured {
             }
         })
     }
-}
-
-/// A provider that can be asked.
-pub(super) async fn connect(endpoint: &Endpoint) -> Result<Box<dyn Provider>, provider::ConnectError> {
-    provider::connect(&Settings {
-        provider: endpoint.provider.clone(),
-        base_url: endpoint.base_url.clone(),
-        key: endpoint.key.clone(),
-        region: endpoint.region.clone(),
-    })
-    .await
 }

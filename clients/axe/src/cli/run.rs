@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::flags::RunFlags;
 use super::{console, join, lookup, mask, print_exactly};
-use crate::config::{Endpoint, Lookup, Overrides, Place, Resolved};
+use crate::config::{Lookup, Overrides, Place, Resolved, provider_settings};
 use crate::output::{Console, DryRun, Exit, Failure};
 use crate::prepare::{Prepared, Workdirs};
 use crate::prompt::{GatherError, Stdin, UserMessage};
@@ -151,7 +151,7 @@ pub(super) fn dry_run(prepared: &Prepared) -> String {
 
 /// What a real run would stumble over and a dry run does not need.
 fn doubts(resolved: &Resolved, place: &Place) -> Vec<String> {
-    let endpoint = Endpoint::resolve(&resolved.model.provider, &place.global, &place.environment).err();
+    let provider = provider_settings(&resolved.model.provider, &place.global, &place.environment).err();
     let unset = resolved.agent.mcp_servers.iter().filter_map(|server| {
         let unset = server.transport.resolve_secrets(&place.environment).err()?;
         Some(format!("MCP server {:?}: {unset}", server.name))
@@ -160,7 +160,7 @@ fn doubts(resolved: &Resolved, place: &Place) -> Vec<String> {
         let error = resolved.sub_agents.load(name).err()?;
         Some(format!("sub-agent {name:?}: {error}"))
     });
-    endpoint.map(|error| error.to_string()).into_iter().chain(unset).chain(sub_agents).collect()
+    provider.map(|error| error.to_string()).into_iter().chain(unset).chain(sub_agents).collect()
 }
 
 fn overrides(flags: &RunFlags) -> Overrides {

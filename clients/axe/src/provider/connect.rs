@@ -15,7 +15,7 @@ use crate::secret::Secret;
 pub const BUILT_IN: [&str; 5] = ["anthropic", "openai", "ollama", "opencode", "bedrock"];
 
 /// All that has to be known of a provider, wherever it was configured.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The part of the model string before the first slash.
     pub provider: String,
