@@ -51,12 +51,6 @@ pub fn shown(url: &Url) -> String {
     url.as_str().chars().take(limits::SHOWN_URL_MAX_CHARS).collect()
 }
 
-/// Cuts to at most `max_bytes`, between two characters.
-pub(crate) fn cut(text: &mut String, max_bytes: usize) {
-    let end = (0..=max_bytes.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
-    text.truncate(end.unwrap_or(0));
-}
-
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]

@@ -11,58 +11,22 @@ use std::{fmt, future};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::config::{Backoff, RetrySettings};
 use crate::provider::{Boxed, Category, Error, EventStream, Provider, Reply, Request, StreamEvent};
 
-/// When to try again, and how often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
-    /// Tries after the first one, for each request.
-    pub max_retries: u32,
-    /// How the wait grows.
-    pub backoff: Backoff,
-    /// The first wait.
-    pub initial_delay: Duration,
-    /// The longest wait of our own choice; a provider may ask for a longer one.
-    pub max_delay: Duration,
-}
-
-/// How the wait grows from one try to the next.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Backoff {
-    /// Doubles, with a random part of up to the first wait, so that those who failed together do not come back together.
-    #[default]
-    Exponential,
-    /// Grows by the first wait.
-    Linear,
-    /// Stays the same.
-    Fixed,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            max_retries: 0,
-            backoff: Backoff::default(),
-            initial_delay: Duration::from_millis(500),
-            max_delay: Duration::from_secs(30),
+/// The wait before retry `n`, counted from 0. `random` is at least 0 and less than 1, so that those who failed together do
+/// not come back together.
+pub fn delay(settings: &RetrySettings, n: u32, random: f64) -> Duration {
+    let first = settings.initial_delay;
+    let delay = match settings.backoff {
+        Backoff::Fixed => Some(first),
+        Backoff::Linear => n.checked_add(1).and_then(|n| first.checked_mul(n)),
+        Backoff::Exponential => {
+            let doubled = 2_u32.checked_pow(n).and_then(|factor| first.checked_mul(factor));
+            doubled.and_then(|doubled| doubled.checked_add(first.mul_f64(random)))
         }
-    }
-}
-
-impl Policy {
-    /// The wait before retry `n`, counted from 0. `random` is at least 0 and less than 1.
-    pub fn delay(&self, n: u32, random: f64) -> Duration {
-        let first = self.initial_delay;
-        let delay = match self.backoff {
-            Backoff::Fixed => Some(first),
-            Backoff::Linear => n.checked_add(1).and_then(|n| first.checked_mul(n)),
-            Backoff::Exponential => {
-                let doubled = 2_u32.checked_pow(n).and_then(|factor| first.checked_mul(factor));
-                doubled.and_then(|doubled| doubled.checked_add(first.mul_f64(random)))
-            }
-        };
-        delay.map_or(self.max_delay, |delay| delay.min(self.max_delay))
-    }
+    };
+    delay.map_or(settings.max_delay, |delay| delay.min(settings.max_delay))
 }
 
 /// A retry that is about to be waited for. Shown, it is the line of verbose output.
@@ -88,7 +52,7 @@ impl fmt::Display for Attempt {
 /// A provider that tries again.
 pub struct Retrying {
     inner: Box<dyn Provider>,
-    policy: Policy,
+    settings: RetrySettings,
     deadline: Option<Instant>,
     count: Arc<AtomicU64>,
     observer: Box<dyn Fn(Attempt) + Send + Sync>,
@@ -97,10 +61,10 @@ pub struct Retrying {
 
 impl Retrying {
     /// Wraps `inner`, for a run that ends at `deadline`.
-    pub fn new(inner: Box<dyn Provider>, policy: Policy, deadline: Option<Instant>) -> Self {
+    pub fn new(inner: Box<dyn Provider>, settings: RetrySettings, deadline: Option<Instant>) -> Self {
         Self {
             inner,
-            policy,
+            settings,
             deadline,
             count: Arc::default(),
             observer: Box::new(|_| {}),
@@ -133,7 +97,7 @@ impl Retrying {
         let mut n = 0;
         loop {
             match in_time(self.deadline, attempt()).await.and_then(|outcome| outcome) {
-                Err(error) if n < self.policy.max_retries && self.is_worth_another_try(&error) => {
+                Err(error) if n < self.settings.max_retries && self.is_worth_another_try(&error) => {
                     self.pause(n, error).await?;
                     n += 1;
                 }
@@ -151,14 +115,19 @@ impl Retrying {
     }
 
     async fn pause(&self, n: u32, error: Error) -> Result<(), Error> {
-        let wait = self.policy.delay(n, (self.random)()).max(error.retry_after.unwrap_or_default());
+        let wait = delay(&self.settings, n, (self.random)()).max(error.retry_after.unwrap_or_default());
         if self.deadline.is_some_and(|deadline| deadline.saturating_duration_since(Instant::now()) < wait) {
             // Waiting for the deadline would change nothing.
             let message = format!("the deadline leaves no time for another try after {error}");
             return Err(Error { category: Category::Timeout, message, ..error });
         }
         self.count.fetch_add(1, Ordering::Relaxed);
-        (self.observer)(Attempt { number: n + 1, of: self.policy.max_retries, after: error.category, wait });
+        (self.observer)(Attempt {
+            number: n + 1,
+            of: self.settings.max_retries,
+            after: error.category,
+            wait,
+        });
         sleep(wait).await;
         Ok(())
     }

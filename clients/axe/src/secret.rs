@@ -40,11 +40,12 @@ impl fmt::Debug for Secret {
 
 /// `text` without the keys: whole ones, parts of them, and what a provider has already masked in part.
 pub fn mask(text: &str, secrets: &[Secret]) -> String {
-    let mut masked = text.to_owned();
-    for secret in secrets {
-        masked = mask_one(&masked, secret.expose());
-    }
-    mask_starred(&masked)
+    mask_starred(&mask_known(text, secrets))
+}
+
+/// `text` without the keys and parts of them. Stars of its own stay: for texts that are read back, such as Markdown.
+pub fn mask_known(text: &str, secrets: &[Secret]) -> String {
+    secrets.iter().fold(text.to_owned(), |masked, secret| mask_one(&masked, secret.expose()))
 }
 
 fn mask_one(text: &str, key: &str) -> String {

@@ -35,10 +35,14 @@ impl Budget {
 
     pub(super) fn add(&self, usage: &Usage) {
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
-        // Saturates: counts beyond 2^64 come from a provider that lies.
-        let add = |used: u64| Some(used.saturating_add(tokens));
-        let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        add(&self.used, tokens);
     }
+}
+
+/// Saturates: counts beyond 2^64 come from a provider that lies.
+fn add(sum: &AtomicU64, tokens: u64) {
+    let add = |sum: u64| Some(sum.saturating_add(tokens));
+    let _ = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
 }
 
 /// Sums over all agents of a run.
@@ -66,8 +70,8 @@ impl Totals {
     }
 
     pub(super) fn add(&self, usage: &Usage) {
-        self.input_tokens.fetch_add(usage.input_tokens, Ordering::Relaxed);
-        self.output_tokens.fetch_add(usage.output_tokens, Ordering::Relaxed);
+        add(&self.input_tokens, usage.input_tokens);
+        add(&self.output_tokens, usage.output_tokens);
     }
 
     pub(super) fn add_retry(&self) {

@@ -60,7 +60,9 @@ impl Error {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Provider(error) => error.category.into(),
-            Self::Config(config::Error::UnsupportedProvider { .. })
+            Self::Config(
+                config::Error::UnsupportedProvider { .. } | config::Error::ArtifactDirectory { .. },
+            )
             | Self::Connect(provider::ConnectError::Unsupported { .. })
             | Self::Context(GatherError::Unavailable(_))
             | Self::Runtime(_)

@@ -451,6 +451,20 @@ async fn a_budget_crossed_inside_a_fan_out_keeps_what_is_there() {
     );
 }
 
+#[test]
+fn counts_of_a_provider_that_lies_do_not_wrap() {
+    let (budget, totals) = (Budget::new(Some(10)), Totals::default());
+    let usage = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..Usage::default() };
+    for _ in 0..2 {
+        budget.add(&usage);
+        totals.add(&usage);
+    }
+    assert_eq!(
+        (budget.used(), totals.input_tokens(), totals.output_tokens()),
+        (u64::MAX, u64::MAX, u64::MAX)
+    );
+}
+
 #[tokio::test]
 async fn call_agent_refuses_what_it_must() {
     let agents =

@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 #[command(
     name = "axe",
     version,
+    args_override_self = true,
     about = "Runs LLM agents, small TOML files, from the shell.",
     after_long_help = "\
 Start here:
@@ -57,8 +58,8 @@ Examples:
   axe completion fish > ~/.config/fish/completions/axe.fish"
     )]
     Completion {
-        /// The shell
-        shell: clap_complete::Shell,
+        /// The shell; this help without it
+        shell: Option<clap_complete::Shell>,
     },
 }
 
@@ -100,7 +101,7 @@ pub(super) struct RunFlags {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, value_parser = yes_or_no, action = ArgAction::Set)]
     pub(super) dry_run: bool,
     /// Print diagnostics on stderr
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, value_parser = yes_or_no, action = ArgAction::Set)]
     pub(super) verbose: bool,
     /// Print the result as one line of JSON
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", hide_default_value = true, value_parser = yes_or_no, action = ArgAction::Set)]

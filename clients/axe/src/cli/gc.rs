@@ -3,11 +3,12 @@
 use std::io;
 
 use super::flags::GcFlags;
-use super::{console, lookup, models, print};
+use super::{console, lookup, print};
 use crate::agent;
-use crate::config::{Agent, Endpoint, ModelName, Place};
+use crate::config::{Agent, ModelName, Place, provider_settings};
 use crate::memory::{Collection, GcError, Memory};
 use crate::output::{Console, Exit, Failure};
+use crate::provider;
 
 pub(super) fn command(flags: GcFlags, place: Place) -> Result<Exit, Failure> {
     let console = console(&place, false);
@@ -81,7 +82,7 @@ fn trim(name: &str, agent: &Agent, flags: &GcFlags, place: &Place) -> Result<Exi
     if !collection.has_entries(&mut stdout).map_err(failure)? {
         return Ok(Exit::Success);
     }
-    let endpoint = Endpoint::resolve(&model.provider, &place.global, &place.environment)
+    let settings = provider_settings(&model.provider, &place.global, &place.environment)
         .map_err(super::endpoint_failure)?;
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -89,7 +90,7 @@ fn trim(name: &str, agent: &Agent, flags: &GcFlags, place: &Place) -> Result<Exi
         .map_err(|error| Failure::runtime(format_args!("the event loop could not be made: {error}")))?;
     executor.block_on(async {
         let provider =
-            models::connect(&endpoint).await.map_err(|error| agent::Error::from(error).failure())?;
+            provider::connect(&settings).await.map_err(|error| agent::Error::from(error).failure())?;
         collection.run(&*provider, &mut stdout).await.map_err(failure)
     })?;
     Ok(Exit::Success)

@@ -1,7 +1,7 @@
 //! Where the command line meets the rooms that reach out: a prepared run, run to its end and told.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -41,7 +41,7 @@ pub(super) async fn run(run: Run, mask: Mask) -> Result<Exit, Failure> {
         budget: Budget::new(resolved.budget_max_tokens),
         totals: Totals::default(),
         timeout: resolved.timeout,
-        deadline: tokio::time::Instant::now() + resolved.timeout,
+        deadline: deadline(resolved.timeout),
         max_depth: agent.sub_agents_config.effective_max_depth(),
         sub_agent_timeout: agent.sub_agents_config.timeout,
         keeps_artifacts,
@@ -71,6 +71,12 @@ pub(super) async fn run(run: Run, mask: Mask) -> Result<Exit, Failure> {
     finished.remember(&console);
     finished.explain(&console);
     finished.exit(&console)
+}
+
+/// The end of a run that begins now. A timeout that no clock counts to is a year, which no run lasts.
+fn deadline(timeout: Duration) -> tokio::time::Instant {
+    let now = tokio::time::Instant::now();
+    now.checked_add(timeout).unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 60 * 60))
 }
 
 /// A failure on the way, as stderr and the last line of `--events` say it.

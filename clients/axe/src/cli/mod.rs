@@ -48,7 +48,8 @@ fn dispatch(flags: Flags) -> Result<Exit, Failure> {
         Some(Command::Config(flags)) => config::command(flags),
         Some(Command::Gc(flags)) => gc::command(flags, place()?),
         Some(Command::Version) => print(concat!("axe version ", env!("CARGO_PKG_VERSION"))),
-        Some(Command::Completion { shell }) => {
+        Some(Command::Completion { shell: None }) => help(Some("completion")),
+        Some(Command::Completion { shell: Some(shell) }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Flags::command(), "axe", &mut script);
             print_exactly(&script)

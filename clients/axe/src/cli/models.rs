@@ -2,11 +2,11 @@
 
 use super::run::Tape;
 use crate::agent::{Error, Models, OnRetry, Wanted};
-use crate::config::{self, Endpoint, Place, RetrySettings};
+use crate::config::{Place, provider_settings};
 use crate::output::Mask;
-use crate::provider::{self, Boxed, Provider, Settings};
+use crate::provider::{self, Boxed, Provider};
 use crate::record::{self, Player, Recorder};
-use crate::retry::{Backoff, Policy, Retrying};
+use crate::retry::Retrying;
 
 /// The providers of one run.
 pub(super) struct Configured {
@@ -42,10 +42,10 @@ impl Models for Configured {
             if let Deck::Play(player) = &self.tape {
                 return Ok(player.play(wanted.agent, wanted.user)?);
             }
-            let endpoint =
-                Endpoint::resolve(&wanted.model.provider, &self.place.global, &self.place.environment)?;
-            let provider = connect(&endpoint).await?;
-            let retrying = Retrying::new(provider, policy(wanted.retry), Some(wanted.deadline));
+            let settings =
+                provider_settings(&wanted.model.provider, &self.place.global, &self.place.environment)?;
+            let provider = provider::connect(&settings).await?;
+            let retrying = Retrying::new(provider, *wanted.retry, Some(wanted.deadline));
             let provider: Box<dyn Provider> = Box::new(retrying.observed(move |attempt| on_retry(attempt)));
             match &self.tape {
                 Deck::Record(recorder) => {
@@ -55,25 +55,4 @@ impl Models for Configured {
             }
         })
     }
-}
-
-/// A provider that can be asked.
-pub(super) async fn connect(endpoint: &Endpoint) -> Result<Box<dyn Provider>, provider::ConnectError> {
-    provider::connect(&Settings {
-        provider: endpoint.provider.clone(),
-        base_url: endpoint.base_url.clone(),
-        key: endpoint.key.clone(),
-        region: endpoint.region.clone(),
-    })
-    .await
-}
-
-fn policy(settings: &RetrySettings) -> Policy {
-    let backoff = match settings.backoff {
-        config::Backoff::Exponential => Backoff::Exponential,
-        config::Backoff::Linear => Backoff::Linear,
-        config::Backoff::Fixed => Backoff::Fixed,
-    };
-    let RetrySettings { max_retries, initial_delay, max_delay, .. } = *settings;
-    Policy { max_retries, backoff, initial_delay, max_delay }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::run::Output;
 use super::screen::Screen;
 use crate::agent::{Observer, Step, Who};
-use crate::output::{Console, Event, EventLine, verbose};
+use crate::output::{Console, Event, EventLine, printable, verbose};
 use crate::provider::Arguments;
 
 /// Hears of a run. stdout gets the text of an agent without tools as it is written, or the lines of `--events`; stderr gets
@@ -214,6 +214,8 @@ impl Observer for Narrator {
 }
 
 fn status(who: &Who, turn: u32, what: &str) -> String {
+    // A tool's name is the model's.
+    let what = printable(what);
     match who.depth {
         0 => format!("turn {}: {what}", turn + 1),
         _ => format!("{}, turn {}: {what}", who.name, turn + 1),

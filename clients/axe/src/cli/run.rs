@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::flags::RunFlags;
 use super::{console, join, lookup, mask, print_exactly};
-use crate::config::{Endpoint, Lookup, Overrides, Place, Resolved};
+use crate::config::{Lookup, Overrides, Place, Resolved, provider_settings};
 use crate::output::{Console, DryRun, Exit, Failure};
 use crate::prepare::{Prepared, Workdirs};
 use crate::prompt::{GatherError, Stdin, UserMessage};
@@ -123,7 +123,16 @@ pub(super) async fn prepare(
         .map_err(|error| Failure::config(format_args!("failed to load agent: {error}")))?;
     let user = UserMessage::decide(flags.prompt.as_deref(), flags.with_stdin, stdin, resolved.timeout)
         .map_err(Failure::runtime)?;
-    Prepared::new(resolved, user, place, workdirs).await.map_err(|error| match error {
+    // The run's own deadline begins later; a runtime that never answers must not be waited for without end.
+    let within = resolved.timeout;
+    let prepared = tokio::time::timeout(within, Prepared::new(resolved, user, place, workdirs)).await;
+    let Ok(prepared) = prepared else {
+        let seconds = within.as_secs();
+        return Err(Failure::runtime(format_args!(
+            "axlrd did not answer within {seconds} s, which the files of the agent need"
+        )));
+    };
+    prepared.map_err(|error| match error {
         GatherError::Pattern(_) => Failure::config(error),
         GatherError::Unavailable(_) => Failure::runtime(error),
     })
@@ -142,7 +151,7 @@ pub(super) fn dry_run(prepared: &Prepared) -> String {
 
 /// What a real run would stumble over and a dry run does not need.
 fn doubts(resolved: &Resolved, place: &Place) -> Vec<String> {
-    let endpoint = Endpoint::resolve(&resolved.model.provider, &place.global, &place.environment).err();
+    let provider = provider_settings(&resolved.model.provider, &place.global, &place.environment).err();
     let unset = resolved.agent.mcp_servers.iter().filter_map(|server| {
         let unset = server.transport.resolve_secrets(&place.environment).err()?;
         Some(format!("MCP server {:?}: {unset}", server.name))
@@ -151,7 +160,7 @@ fn doubts(resolved: &Resolved, place: &Place) -> Vec<String> {
         let error = resolved.sub_agents.load(name).err()?;
         Some(format!("sub-agent {name:?}: {error}"))
     });
-    endpoint.map(|error| error.to_string()).into_iter().chain(unset).chain(sub_agents).collect()
+    provider.map(|error| error.to_string()).into_iter().chain(unset).chain(sub_agents).collect()
 }
 
 fn overrides(flags: &RunFlags) -> Overrides {

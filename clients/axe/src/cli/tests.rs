@@ -35,10 +35,33 @@ fn switches_may_be_written_out() {
         (&["a", "--stream=false", "--json=1"], Some(false), true),
         (&["--stream=T", "--json=F", "a"], Some(true), false),
         (&["--stream", "a"], Some(true), false),
+        (&["--json", "a", "--json"], None, true),
+        (&["--stream", "--json", "a", "--stream=false", "--json=false"], Some(false), false),
     ] {
         let flags = run_flags(words);
         assert_eq!((flags.stream, flags.json, flags.agent.as_str()), (stream, is_json, "a"));
     }
+}
+
+#[test]
+fn verbose_may_be_written_out_and_stand_before_other_letters() {
+    for (words, is_verbose, prompt) in [
+        (&["a", "-v"][..], true, None),
+        (&["a", "--verbose=true"], true, None),
+        (&["a", "-v=false"], false, None),
+        (&["-v", "a"], true, None),
+        (&["a", "-vp", "x"], true, Some("x")),
+        (&["a", "-vpx"], true, Some("x")),
+    ] {
+        let flags = run_flags(words);
+        assert_eq!((flags.verbose, flags.prompt.as_deref()), (is_verbose, prompt), "{words:?}");
+    }
+}
+
+#[test]
+fn of_a_flag_that_is_given_twice_the_last_counts() {
+    let flags = run_flags(&["a", "-p", "one", "--timeout", "3", "--prompt=two", "--timeout=5"]);
+    assert_eq!((flags.prompt.as_deref(), flags.timeout), (Some("two"), Some(5)));
 }
 
 #[test]
@@ -153,7 +176,7 @@ fn prepared(agent: &str, words: &[&str], shelf: Shelf) -> Result<Prepared, (u8, 
     let place = Place::new(Environment::new(home.path(), [("HOME", home.path().to_str().unwrap())])).unwrap();
     let lookup = Lookup::new(None, &place.environment, &place.directories);
     let flags = run_flags(&[&["a"], words].concat());
-    let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let prepared = executor.block_on(prepare(&flags, Closed, &lookup, &place, &shelf));
     prepared.map_err(|failure| (failure.exit.code(), failure.message))
 }

@@ -198,15 +198,15 @@ impl ResponseFormat {
 }
 
 /// `[retry]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// Tries after the first.
+    /// Tries after the first one, for each request.
     pub max_retries: u32,
     /// How waits grow.
     pub backoff: Backoff,
     /// The first wait.
     pub initial_delay: Duration,
-    /// The longest wait.
+    /// The longest wait of our own choice; a provider may ask for a longer one.
     pub max_delay: Duration,
 }
 
@@ -224,9 +224,9 @@ impl Default for RetrySettings {
 /// How the waits between tries grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backoff {
-    /// Doubling, with chance added.
+    /// Doubling, with a random part of up to the first wait.
     Exponential,
-    /// By the same amount each time.
+    /// By the first wait each time.
     Linear,
     /// Not at all.
     Fixed,
@@ -327,6 +327,14 @@ impl Transport {
             Ok((name.clone(), Secret::new(environment.expand_braced(value)?)))
         };
         values.iter().map(resolve).collect()
+    }
+
+    /// Whether nobody may see a value: any header's, and of the environment what comes from axe's own.
+    pub fn hides(&self, name: &str) -> bool {
+        match self {
+            Self::Sse { .. } | Self::StreamableHttp { .. } => true,
+            Self::Stdio { env, .. } => env.get(name).is_some_and(|value| value.contains("${")),
+        }
     }
 }
 

@@ -114,5 +114,5 @@ fn make_fresh(below: &Path) -> Result<PathBuf, Error> {
 }
 
 fn refused(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { doing: "can't make artifact directory", path: path.to_owned(), source }
+    Error::ArtifactDirectory { path: path.to_owned(), source }
 }

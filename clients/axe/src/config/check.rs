@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::{
-    Directories, Endpoint, Environment, Error, Global, Loaded, Lookup, ModelName, Place, Skill, directories,
-    hosts,
+    Directories, Environment, Error, Global, Loaded, Lookup, ModelName, Place, Skill, directories, hosts,
+    provider_settings,
 };
 use crate::prompt::Pattern;
 
@@ -134,7 +134,7 @@ fn model_problem(model: &str, global: &Global, environment: &Environment) -> Opt
         Ok(model) => model,
         Err(error) => return Some(Error::to_string(&error)),
     };
-    match Endpoint::resolve(&model.provider, global, environment) {
+    match provider_settings(&model.provider, global, environment) {
         Err(error @ Error::UnsupportedProvider { .. }) => Some(error.to_string()),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! Which server a model is asked at, and with which key: environment over `config.toml`.
 
 use super::{Environment, Error, Global, aws};
+use crate::provider::{Settings, in_variable, key_variable};
 use crate::secret::Secret;
 
 /// The providers that need no address, and whether they need a key.
@@ -9,48 +10,38 @@ const BUILT_IN: [(&str, bool); 5] =
 /// The one that has credentials of its own, and is in a region.
 const BEDROCK: &str = "bedrock";
 
-/// What is configured of a provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
-    /// The provider's name.
-    pub provider: String,
-    /// Where it is; None for a built-in provider at its own address.
-    pub base_url: Option<String>,
-    /// The key.
-    pub key: Option<Secret>,
-    /// The region; always there for Bedrock.
-    pub region: Option<String>,
-}
-
-impl Endpoint {
-    /// Resolves a provider's name.
-    ///
-    /// # Errors
-    /// The provider is neither built in nor given an address, or lacks a key or a region.
-    pub fn resolve(provider: &str, global: &Global, environment: &Environment) -> Result<Self, Error> {
-        let settings = global.providers.get(provider).cloned().unwrap_or_default();
-        let base_url = environment.get(&base_url_variable(provider)).map(str::to_owned);
-        let base_url = base_url.or(settings.base_url);
-        let built_in = BUILT_IN.iter().find(|(name, _)| *name == provider);
-        if built_in.is_none() && base_url.is_none() {
-            return Err(Error::UnsupportedProvider {
-                name: provider.to_owned(),
-                supported: BUILT_IN.map(|(name, _)| name).join(", "),
-            });
-        }
-        let key = environment.get(&key_variable(provider)).map(Secret::new).or(settings.api_key);
-        if built_in.is_some_and(|(_, needs_key)| *needs_key) && key.is_none() {
-            return Err(Error::NoKey { provider: provider.to_owned(), variable: key_variable(provider) });
-        }
-        let region = region(provider, environment).or(settings.region);
-        let region = if provider == BEDROCK {
-            let region = region.or_else(|| aws::profile_region(environment));
-            Some(region.ok_or_else(|| Error::NoRegion { provider: provider.to_owned() })?)
-        } else {
-            region
-        };
-        Ok(Self { provider: provider.to_owned(), base_url, key, region })
+/// What there is to know of a provider: its address, None for a built-in one at its own; its key; its region, which is
+/// always there for Bedrock.
+///
+/// # Errors
+/// The provider is neither built in nor given an address, or lacks a key or a region.
+pub fn provider_settings(
+    provider: &str,
+    global: &Global,
+    environment: &Environment,
+) -> Result<Settings, Error> {
+    let configured = global.providers.get(provider).cloned().unwrap_or_default();
+    let base_url = environment.get(&base_url_variable(provider)).map(str::to_owned);
+    let base_url = base_url.or(configured.base_url);
+    let built_in = BUILT_IN.iter().find(|(name, _)| *name == provider);
+    if built_in.is_none() && base_url.is_none() {
+        return Err(Error::UnsupportedProvider {
+            name: provider.to_owned(),
+            supported: BUILT_IN.map(|(name, _)| name).join(", "),
+        });
     }
+    let key = environment.get(&key_variable(provider)).map(Secret::new).or(configured.api_key);
+    if built_in.is_some_and(|(_, needs_key)| *needs_key) && key.is_none() {
+        return Err(Error::NoKey { provider: provider.to_owned(), variable: key_variable(provider) });
+    }
+    let region = region(provider, environment).or(configured.region);
+    let region = if provider == BEDROCK {
+        let region = region.or_else(|| aws::profile_region(environment));
+        Some(region.ok_or_else(|| Error::NoRegion { provider: provider.to_owned() })?)
+    } else {
+        region
+    };
+    Ok(Settings { provider: provider.to_owned(), base_url, key, region })
 }
 
 /// Every key that the environment or `config.toml` may hold, so that none is printed.
@@ -63,25 +54,12 @@ pub fn known_secrets(global: &Global, environment: &Environment) -> Vec<Secret> 
     from_environment.chain(from_file).collect()
 }
 
-/// The variable that holds a provider's key.
-fn key_variable(provider: &str) -> String {
-    match provider {
-        "google" => "GEMINI_API_KEY".to_owned(),
-        _ => format!("{}_API_KEY", upper(provider)),
-    }
-}
-
 fn base_url_variable(provider: &str) -> String {
-    format!("AXE_{}_BASE_URL", upper(provider))
+    format!("AXE_{}_BASE_URL", in_variable(provider))
 }
 
 fn region(provider: &str, environment: &Environment) -> Option<String> {
-    let own = format!("AXE_{}_REGION", upper(provider));
+    let own = format!("AXE_{}_REGION", in_variable(provider));
     let variables = ["AWS_REGION", "AWS_DEFAULT_REGION", &own];
     variables.into_iter().find_map(|name| environment.get(name)).map(str::to_owned)
-}
-
-/// A provider's name within a variable's: shells know no other characters there.
-fn upper(provider: &str) -> String {
-    provider.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }

@@ -98,6 +98,14 @@ pub enum Error {
         /// What is wrong.
         detail: String,
     },
+    /// The artifact directory can't be made: no fault of a file's.
+    #[error("can't make artifact directory {}: {source}", path.display())]
+    ArtifactDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
     /// A text needs a variable that has no value.
     #[error(transparent)]
     Unset(#[from] Unset),

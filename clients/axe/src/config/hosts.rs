@@ -4,6 +4,7 @@
 use std::net::Ipv6Addr;
 
 use super::Error;
+use crate::net::address;
 
 /// Every entry as a URL would spell its host: lower case, punycode, addresses in their shortest form.
 pub(super) fn normalise_all(entries: &[String]) -> Result<Vec<String>, Error> {
@@ -46,13 +47,8 @@ fn host_within(entry: &str) -> Option<String> {
 
 /// Whether the entry is an address or name of this machine or of a private network, which `url_fetch` always refuses.
 pub(super) fn is_private(entry: &str) -> bool {
-    match entry.parse::<std::net::IpAddr>() {
-        Ok(std::net::IpAddr::V4(v4)) => {
-            v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_unspecified()
-        }
-        Ok(std::net::IpAddr::V6(v6)) => {
-            v6.is_loopback() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local()
-        }
-        Err(_) => entry == "localhost",
+    match entry.parse() {
+        Ok(address) => address::is_private(address),
+        Err(_) => entry == "localhost" || entry.ends_with(".localhost"),
     }
 }

@@ -124,8 +124,11 @@ pub fn check_name(name: &str) -> Result<(), Error> {
     if name.trim().is_empty() {
         return refuse("it is blank");
     }
-    if name.contains(['/', '\\', '\0']) || name.contains("..") {
+    if name.contains(['/', '\\']) || name.contains("..") {
         return refuse("it must not contain \"/\", \"\\\" or \"..\"");
+    }
+    if name.contains(char::is_control) {
+        return refuse("it must not contain control characters");
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ pub use artifacts::{ARTIFACT_DIR_VARIABLE, ArtifactDir, ArtifactPlan};
 pub use check::{Finding, check_agents};
 pub use directories::Directories;
 pub(crate) use directories::make as make_directory;
-pub use endpoint::{Endpoint, known_secrets};
+pub use endpoint::{known_secrets, provider_settings};
 pub use environment::{Environment, Unset};
 pub use error::Error;
 pub use global::{Global, ProviderSettings};

@@ -20,7 +20,7 @@ use super::sse::Sse;
 use super::{Error, result};
 use crate::config::{Environment, McpServer, Transport};
 use crate::net::connector;
-use crate::secret::Secret;
+use crate::secret::{Secret, mask};
 use crate::tools::Outcome;
 
 /// What is said of a server that leaves at once.
@@ -32,6 +32,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(1500);
 pub(super) struct Session {
     pub(super) server: String,
     service: RunningService<RoleClient, ClientConfig>,
+    /// What its words must not hold.
+    secrets: Vec<Secret>,
     /// The server's program, when it is axe's own.
     process: Option<Process>,
 }
@@ -69,10 +71,12 @@ impl Session {
                 (identity().serve(transport).await, None)
             }
         };
-        let service = service.map_err(|error| unusable(initialize_failure(&error, &secrets)))?;
+        let is_hidden = |(name, secret): (String, Secret)| server.transport.hides(&name).then_some(secret);
+        let secrets: Vec<Secret> = secrets.into_iter().filter_map(is_hidden).collect();
+        let service = service.map_err(|error| unusable(mask(&initialize_failure(&error), &secrets)))?;
         let tools = service.peer().list_all_tools().await;
-        let tools = tools.map_err(|error| unusable(failure(&error)))?;
-        Ok((Self { server: server.name.clone(), service, process }, tools))
+        let tools = tools.map_err(|error| unusable(mask(&failure(&error), &secrets)))?;
+        Ok((Self { server: server.name.clone(), service, secrets, process }, tools))
     }
 
     /// Calls a tool. Everything that goes wrong is for the model.
@@ -82,7 +86,10 @@ impl Session {
         let summary = format!("server {:?}", self.server);
         match self.service.peer().call_tool(params).await {
             Ok(answer) => result::outcome(&answer, summary),
-            Err(error) => Outcome::error(format!("MCP tool {tool:?} failed: {}", failure(&error)), summary),
+            Err(error) => {
+                let reason = mask(&failure(&error), &self.secrets);
+                Outcome::error(format!("MCP tool {tool:?} failed: {reason}"), summary)
+            }
         }
     }
 
@@ -118,8 +125,8 @@ fn headers(server: &str, secrets: &BTreeMap<String, Secret>) -> Result<HeaderMap
 }
 
 /// The innermost reason. Outer ones name types and URLs, whose query may be a secret.
-fn initialize_failure(error: &ClientInitializeError, secrets: &BTreeMap<String, Secret>) -> String {
-    let text = match error {
+fn initialize_failure(error: &ClientInitializeError) -> String {
+    match error {
         ClientInitializeError::ConnectionClosed(_) => ENDED_EARLY.to_owned(),
         ClientInitializeError::TransportError { error, .. } if is_broken_pipe(&*error.error) => {
             ENDED_EARLY.to_owned()
@@ -127,11 +134,7 @@ fn initialize_failure(error: &ClientInitializeError, secrets: &BTreeMap<String, 
         ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
         ClientInitializeError::TransportError { error, .. } => connector::root_cause(&*error.error),
         other => other.to_string(),
-    };
-    secrets
-        .values()
-        .filter(|secret| !secret.expose().is_empty())
-        .fold(text, |text, secret| text.replace(secret.expose(), "***"))
+    }
 }
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {

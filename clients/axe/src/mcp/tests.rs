@@ -94,6 +94,22 @@ async fn a_server_that_does_not_want_to_end_is_killed_with_its_children() {
 }
 
 #[tokio::test]
+async fn a_server_that_quotes_its_secrets_in_errors_is_masked() {
+    let refusal = SERVER.replace(
+        "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"'\"$SECRET\"'\"}]}",
+        "\"error\":{\"code\":-32000,\"message\":\"'\"$SECRET\"' is no token in '\"$OUT\"'\"}",
+    );
+    assert_ne!(refusal, SERVER);
+    let refusal = server("s", &refusal, &[("SECRET", "Bearer ${LONG}"), ("OUT", "/dev/null")]);
+    let environment = Environment::new("/", [("PATH", "/usr/bin:/bin"), ("LONG", "t0k3n-of-many-letters")]);
+    let mut servers = Servers::connect(&[refusal], &environment, |_| false, |_| {}).await.expect("it starts");
+    let outcome = servers.call("one", &Map::new()).await.expect("it is there");
+    assert_eq!(outcome.content, "MCP tool \"one\" failed: *** is no token in /dev/null");
+    assert!(outcome.is_error);
+    servers.close().await;
+}
+
+#[tokio::test]
 async fn faults_are_told_apart() {
     for (servers, start, is_config) in [
         (

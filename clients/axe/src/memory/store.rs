@@ -1,5 +1,6 @@
 //! The file of a memory.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -104,8 +105,7 @@ impl Memory {
         if removed > 0 {
             // A memory behind a symlink is replaced where it is.
             let path = self.path.canonicalize()?;
-            let directory = path.parent().unwrap_or(Path::new("."));
-            let mut replacement = tempfile::NamedTempFile::new_in(directory)?;
+            let mut replacement = replacement_of(&path)?;
             replacement.write_all(entries.trimmed_to(target).as_bytes())?;
             replacement.as_file().set_permissions(file.metadata()?.permissions())?;
             replacement.as_file().sync_all()?;
@@ -128,6 +128,21 @@ impl Memory {
     fn fault(&self, doing: &'static str, source: io::Error) -> MemoryError {
         MemoryError { doing, path: self.path.clone(), source }
     }
+}
+
+/// A new file beside a memory, gone again unless it takes its place. Whoever holds the memory's lock is alone with the
+/// name, so what a trim that was killed left under it is nobody's.
+fn replacement_of(memory: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut name = OsString::from(".");
+    name.push(memory.file_name().unwrap_or_default());
+    name.push(".trim");
+    let directory = memory.parent().unwrap_or(Path::new("."));
+    if let Err(error) = std::fs::remove_file(directory.join(&name))
+        && error.kind() != ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    tempfile::Builder::new().prefix(&name).rand_bytes(0).tempfile_in(directory)
 }
 
 /// What a trim did.

@@ -141,6 +141,18 @@ fn parallel_writers_and_trims_lose_no_entry() {
 
 #[cfg(unix)]
 #[test]
+fn what_a_killed_trim_left_goes_with_the_next_one() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = filled(home.path(), 3);
+    std::fs::write(home.path().join(".m.md.trim"), "half an ent").unwrap();
+    assert_eq!(memory.trim(1).unwrap(), Trimmed { removed: 2, kept: 1 });
+    assert_eq!(memory.load().unwrap().unwrap().count(), 1);
+    let names: Vec<_> =
+        std::fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["m.md"]);
+}
+
+#[test]
 fn a_trim_keeps_the_mode_and_the_symlink() {
     use std::os::unix::fs::PermissionsExt as _;
 

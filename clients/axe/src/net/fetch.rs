@@ -6,6 +6,7 @@ use url::Url;
 
 use super::connector::{ConnectorError, pinned};
 use super::{Guard, Refusal, html, limits};
+use crate::text::cut;
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,7 +154,7 @@ fn is_html(content_type: &[u8]) -> bool {
 /// Cuts on the boundary of a character and says so.
 fn cut_and_tell(mut text: String, is_cut: bool) -> String {
     let is_long = text.len() > limits::FETCH_MAX_BYTES;
-    super::cut(&mut text, limits::FETCH_MAX_BYTES);
+    text.truncate(cut(&text, limits::FETCH_MAX_BYTES).len());
     if is_long || is_cut {
         text.push_str(&format!(
             "\n... [response truncated, exceeded {} characters]",

@@ -7,6 +7,7 @@ use url::Url;
 use super::connector::{ConnectorError, client, root_cause};
 use super::{Client, limits};
 use crate::secret::{Secret, mask};
+use crate::text::cut;
 
 /// Where Tavily lives.
 pub const DEFAULT_BASE_URL: &str = "https://api.tavily.com";
@@ -117,7 +118,7 @@ impl Search {
         }
         if !response.status().is_success() {
             let mut body = mask(&String::from_utf8_lossy(&answer), std::slice::from_ref(key));
-            super::cut(&mut body, limits::SEARCH_ERROR_MAX_BYTES);
+            body.truncate(cut(&body, limits::SEARCH_ERROR_MAX_BYTES).len());
             return Err(SearchError::Status { status: response.status().as_u16(), body });
         }
         let answer: Answer =

@@ -20,7 +20,7 @@ impl Console {
 
     /// One line, always.
     pub fn tell(&self, line: impl fmt::Display) {
-        let line = self.mask.apply(&line.to_string());
+        let line = printable(&self.mask.apply(&line.to_string()));
         let _ = writeln!(io::stderr(), "{line}");
     }
 
@@ -50,4 +50,18 @@ impl Console {
     pub fn fail(&self, failure: &Failure) {
         self.tell(&failure.message);
     }
+}
+
+/// One line without what a terminal obeys: names of tools, tasks and errors come from models and servers, who could
+/// write lines of ours or repaint the screen.
+pub fn printable(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c {
+            '\t' => shown.push(c),
+            c if c.is_control() => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    shown
 }

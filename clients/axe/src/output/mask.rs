@@ -32,12 +32,17 @@ impl Mask {
 
     /// The text without keys.
     pub fn apply(&self, text: &str) -> String {
-        let mut masked = secret::mask(text, &self.secrets);
-        for prefix in KEY_PREFIXES {
-            masked = mask_after(&masked, prefix);
-        }
-        masked
+        mask_prefixed(secret::mask(text, &self.secrets))
     }
+
+    /// The text without keys, for one that is read back: stars of its own, as Markdown has them, stay.
+    pub fn apply_to_kept(&self, text: &str) -> String {
+        mask_prefixed(secret::mask_known(text, &self.secrets))
+    }
+}
+
+fn mask_prefixed(text: String) -> String {
+    KEY_PREFIXES.iter().fold(text, |masked, prefix| mask_after(&masked, prefix))
 }
 
 /// Replaces each long word that begins with the prefix; the prefix stays, so that a reader sees what it was.

@@ -12,7 +12,7 @@ mod mask;
 mod tests;
 pub mod verbose;
 
-pub use console::Console;
+pub use console::{Console, printable};
 pub use dry_run::DryRun;
 pub use envelope::{Artifact, BudgetUse, Envelope, ToolCallDetail, Totals, detail_output};
 pub use event::{Event, EventLine};

@@ -136,6 +136,16 @@ fn exit_codes_follow_categories() {
 }
 
 #[test]
+fn lines_hold_nothing_that_a_terminal_obeys() {
+    for (line, expected) in [
+        ("Ünï\tcödé \u{202f}x", "Ünï\tcödé \u{202f}x"),
+        ("a\nauth: b\r\u{1b}[31m\u{7}\u{9b}", "a\\nauth: b\\r\\u{1b}[31m\\u{7}\\u{9b}"),
+    ] {
+        assert_eq!(super::printable(line), expected);
+    }
+}
+
+#[test]
 fn keys_are_masked_wherever_they_stand() {
     let mask = Mask::new(["secret-key", "secret-key-longer", "x", ""].map(Secret::new));
     for (text, expected) in [

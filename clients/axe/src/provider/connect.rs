@@ -15,7 +15,7 @@ use crate::secret::Secret;
 pub const BUILT_IN: [&str; 5] = ["anthropic", "openai", "ollama", "opencode", "bedrock"];
 
 /// All that has to be known of a provider, wherever it was configured.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The part of the model string before the first slash.
     pub provider: String,
@@ -96,7 +96,15 @@ pub async fn connect(settings: &Settings) -> Result<Box<dyn Provider>, ConnectEr
 
 /// The environment variable that holds a provider's key.
 pub fn key_variable(provider: &str) -> String {
-    format!("{}_API_KEY", provider.to_ascii_uppercase())
+    match provider {
+        "google" => "GEMINI_API_KEY".to_owned(),
+        _ => format!("{}_API_KEY", in_variable(provider)),
+    }
+}
+
+/// A provider's name within a variable's: shells know no other characters there.
+pub fn in_variable(provider: &str) -> String {
+    provider.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
 impl Settings {

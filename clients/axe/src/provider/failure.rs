@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::limits::MESSAGE_MAX_BYTES;
 use super::{Category, Error};
 use crate::secret::{Secret, mask};
+use crate::text::cut;
 
 /// Longest time that a provider may ask to wait, so that sums of times stay times.
 const RETRY_AFTER_MAX_SECONDS: f64 = 86_400.0;
@@ -32,7 +33,7 @@ impl Error {
         let line: Vec<&str> = self.message.split_whitespace().collect();
         self.message = mask(&line.join(" "), secrets);
         if self.message.len() > MESSAGE_MAX_BYTES {
-            crate::net::cut(&mut self.message, MESSAGE_MAX_BYTES);
+            self.message.truncate(cut(&self.message, MESSAGE_MAX_BYTES).len());
             self.message.push_str("...");
         }
         self

@@ -21,7 +21,7 @@ mod wire;
 
 use std::pin::Pin;
 
-pub use connect::{BUILT_IN, ConnectError, Settings, connect, key_variable};
+pub use connect::{BUILT_IN, ConnectError, Settings, connect, in_variable, key_variable};
 pub use drain::{Drain, drain};
 pub use error::{Category, Error};
 pub use event::StreamEvent;

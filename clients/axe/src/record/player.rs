@@ -53,7 +53,7 @@ impl Player {
     /// There is none.
     pub fn play(&self, agent: &str, user: &str) -> Result<Box<dyn Provider>, Error> {
         // As it was written.
-        let user = self.mask.apply(user);
+        let user = self.mask.apply_to_kept(user);
         let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
         let found = recordings.iter().position(|known| known.head.agent == agent && known.head.user == user);
         match found {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::StreamExt as _;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Error;
 use super::file::{Exchange, Head, Recorded, VERSION, request as readable};
@@ -49,7 +50,7 @@ impl Recorder {
             version: VERSION,
             agent: agent.to_owned(),
             model: model.to_owned(),
-            user: self.mask.apply(user),
+            user: self.mask.apply_to_kept(user),
         };
         tape.write(&head).map_err(|source| Error::Io { doing: "cannot write", path, source })?;
         Ok(Box::new(Recording { provider, tape: Arc::new(tape) }))
@@ -79,8 +80,15 @@ struct Tape {
 impl Tape {
     /// Writes a line at once, so that a run that is killed leaves what it had.
     fn write(&self, line: &impl Serialize) -> io::Result<()> {
-        let line = self.mask.apply(&serde_json::to_string(line)?) + "\n";
+        let line = serde_json::to_string(line)? + "\n";
         self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes())
+    }
+
+    /// The same without keys. Texts are masked and not the line: a key that looks like JSON must not make it none.
+    fn write_masked(&self, line: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_value(line)?;
+        mask_texts(&mut line, &self.mask);
+        self.write(&line)
     }
 
     /// A recording with a hole would replay as something that never was, so the run ends.
@@ -90,13 +98,22 @@ impl Tape {
         result: Result<Reply, provider::Error>,
     ) -> Result<Reply, provider::Error> {
         let exchange = Exchange { request: readable(request), result: Recorded::of(&result) };
-        self.write(&exchange).map_err(|error| provider::Error {
+        self.write_masked(&exchange).map_err(|error| provider::Error {
             category: Category::BadRequest,
             message: format!("cannot write the recording {}: {error}", self.path.display()),
             status: None,
             retry_after: None,
         })?;
         result
+    }
+}
+
+fn mask_texts(value: &mut Value, mask: &Mask) {
+    match value {
+        Value::String(text) => *text = mask.apply_to_kept(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_texts(item, mask)),
+        Value::Object(members) => members.values_mut().for_each(|member| mask_texts(member, mask)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -113,6 +113,26 @@ async fn a_recording_holds_no_key() {
 }
 
 #[tokio::test]
+async fn stars_and_keys_that_look_like_json_leave_a_recording_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let directory = folder.path();
+    let mask = || Mask::new([Secret::new("{\"text\":\"an account\"}")]);
+    let text = "***bold***, /*** a banner ***/ and a***b";
+    let said = |text: &str| Reply { text: text.to_owned(), ..Reply::default() };
+    let replies = vec![Ok(said("it is {\"text\":\"an account\"}")), Ok(said(text))];
+    let recorder = Recorder::new(directory.to_owned(), mask()).expect("a directory");
+    let provider =
+        recorder.record("agent", "p/m", text, Box::new(Fixed(Mutex::new(replies)))).expect("a file");
+    for _ in 0..2 {
+        provider.complete(&request()).await.expect("a reply");
+    }
+    let player = Player::new(directory.to_owned(), mask()).expect("recordings");
+    let provider = player.play("agent", text).expect("it is there");
+    assert_eq!(provider.complete(&request()).await, Ok(said(text)));
+    assert_eq!(provider.complete(&request()).await, Ok(said("it is ***")));
+}
+
+#[tokio::test]
 async fn each_recording_is_played_once_and_by_its_message() {
     let folder = tempfile::tempdir().expect("a folder");
     let says = |text: &str| vec![Ok(Reply { text: text.to_owned(), ..Reply::default() })];

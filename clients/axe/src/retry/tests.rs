@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep};
 
-use super::{Attempt, Backoff, Policy, Retrying};
+use super::{Attempt, Retrying, delay};
+use crate::config::{Backoff, RetrySettings};
 use crate::provider::testing::request;
 use crate::provider::{Boxed, Category, Error, EventStream, Provider, Reply, Request, StreamEvent, Usage};
 
@@ -14,22 +15,25 @@ const MS: Duration = Duration::from_millis(1);
 
 #[test]
 fn waits_follow_the_vectors() {
-    let policy =
-        |backoff, initial_ms: u32| Policy { backoff, initial_delay: initial_ms * MS, ..Policy::default() };
+    let policy = |backoff, initial_ms: u32| RetrySettings {
+        backoff,
+        initial_delay: initial_ms * MS,
+        ..RetrySettings::default()
+    };
     let exponential = policy(Backoff::Exponential, 500);
     for (n, least_ms, most_ms) in
         [(0, 500, 1000), (1, 1000, 1500), (3, 4000, 4500), (10, 30_000, 30_001), (u32::MAX, 30_000, 30_001)]
     {
-        assert_eq!(exponential.delay(n, 0.0), least_ms * MS);
-        assert!(exponential.delay(n, 0.999_999) < most_ms * MS);
+        assert_eq!(delay(&exponential, n, 0.0), least_ms * MS);
+        assert!(delay(&exponential, n, 0.999_999) < most_ms * MS);
     }
     let linear = policy(Backoff::Linear, 500);
-    assert_eq!([0, 1, 2, u32::MAX].map(|n| linear.delay(n, 0.5).as_millis()), [500, 1000, 1500, 30_000]);
-    assert_eq!(policy(Backoff::Fixed, 500).delay(9, 0.5), 500 * MS);
-    assert_eq!(policy(Backoff::Fixed, 40_000).delay(0, 0.5), 30_000 * MS);
-    let huge = Policy { initial_delay: Duration::MAX, ..Policy::default() };
+    assert_eq!([0, 1, 2, u32::MAX].map(|n| delay(&linear, n, 0.5).as_millis()), [500, 1000, 1500, 30_000]);
+    assert_eq!(delay(&policy(Backoff::Fixed, 500), 9, 0.5), 500 * MS);
+    assert_eq!(delay(&policy(Backoff::Fixed, 40_000), 0, 0.5), 30_000 * MS);
+    let huge = RetrySettings { initial_delay: Duration::MAX, ..RetrySettings::default() };
     for backoff in [Backoff::Exponential, Backoff::Linear, Backoff::Fixed] {
-        assert_eq!(Policy { backoff, ..huge }.delay(1, 0.0), huge.max_delay);
+        assert_eq!(delay(&RetrySettings { backoff, ..huge }, 1, 0.0), huge.max_delay);
     }
 }
 
@@ -113,7 +117,7 @@ struct Trial {
 
 /// Fixed waits of half a second.
 fn trial(max_retries: u32, deadline: Option<Duration>, steps: Vec<Step>) -> Trial {
-    let policy = Policy { max_retries, backoff: Backoff::Fixed, ..Policy::default() };
+    let policy = RetrySettings { max_retries, backoff: Backoff::Fixed, ..RetrySettings::default() };
     let (count, seen, start) =
         (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())), Instant::now());
     let retrying = Retrying::new(

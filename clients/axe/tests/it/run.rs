@@ -353,6 +353,20 @@ fn diagnostics_tell_turns_tools_and_sums() {
 }
 
 #[test]
+fn what_a_model_calls_cannot_write_lines_of_diagnostics() {
+    let (home, _model) = stage(
+        ALL_TOOLS,
+        vec![Answer::calls("", &[("x\nauth: fake\u{1b}[2J", json!({}))]), Answer::says("ok")],
+    );
+    let outcome = home.axe(&["run", "a", "-v"]);
+    assert_eq!(outcome.code, 0);
+    assert!(
+        outcome.stderr.contains("\n[tool] x\\nauth: fake\\u{1b}[2J: unknown tool (error)\n"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
 fn sub_agents_count_in_the_totals_and_retry_as_their_file_says() {
     let home = Home::new();
     let model = Model::start(|_, body| {
@@ -451,6 +465,32 @@ fn a_runtime_that_does_not_listen_fails_the_run_only_when_a_tool_needs_it() {
     let outcome = Outcome::from(home.command(&["run", "a"]).env("AXLR_SOCKET", gone).output().unwrap());
     assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
     assert!(outcome.stderr.starts_with("no axlrd to run tools: "), "{outcome:?}");
+}
+
+#[test]
+fn a_runtime_that_never_answers_is_not_waited_for_without_end() {
+    let (home, model) = stage("files = [\"*.md\"]", vec![Answer::says("no")]);
+    let socket = home.path("silent.sock");
+    let _silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let outcome = home.axe(&["run", "a", "--timeout", "1", "--socket", socket.to_str().unwrap()]);
+    outcome.failed(1, "axlrd did not answer within 1 s, which the files of the agent need");
+    assert_eq!(model.requests().len(), 0);
+}
+
+#[test]
+fn a_timeout_beyond_all_clocks_is_no_limit() {
+    let (home, _model) = stage("timeout = 9223372036854775807", vec![Answer::says("ok")]);
+    home.axe(&["run", "a"]).said("ok");
+}
+
+#[test]
+fn an_artifact_directory_that_cannot_be_made_is_no_fault_of_a_file() {
+    let (home, model) = stage("", vec![Answer::says("no")]);
+    home.write("work/file", "");
+    let outcome = home.axe(&["run", "a", "--artifact-dir", "file/below"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("can't make artifact directory "), "{outcome:?}");
+    assert_eq!(model.requests().len(), 0);
 }
 
 #[test]

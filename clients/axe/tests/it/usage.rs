@@ -56,6 +56,8 @@ fn completions_are_scripts() {
             assert!(script.stdout.contains(word), "{shell}");
         }
     }
+    // Scripts of users ask which shells there are.
+    assert_eq!(home.axe(&["completion"]), home.axe(&["completion", "--help"]));
 }
 
 #[test]

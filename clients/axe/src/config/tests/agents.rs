@@ -51,7 +51,7 @@ fn unknown_keys_are_named_with_their_line_and_what_was_meant() {
 
 #[test]
 fn names_that_lead_out_of_their_directory_are_refused() {
-    for name in ["", "  ", "a/b", "../x", "..", "a\\b", "a..b", "a\0"] {
+    for name in ["", "  ", "a/b", "../x", "..", "a\\b", "a..b", "a\0", "a\nb", "a\u{1b}b"] {
         assert!(check_name(name).is_err(), "{name:?}");
         assert!(init_agent(name, &Home::new().lookup(None)).is_err(), "{name:?}");
     }
@@ -164,7 +164,7 @@ fn check_finds_what_a_run_would_stumble_over() {
     home.write(
         "work/axe/agents/bad.toml",
         "name = \"other\"\nmodel = \"m\"\nskill = \"gone\"\nfiles = [\"[\", \"../x\"]\n\
-         allowed_hosts = [\"localhost\", \"10.0.0.1\", \"docs.rs\"]\nsub_agents = [\"nobody\"]\ntool = []\n",
+         allowed_hosts = [\"localhost\", \"10.0.0.1\", \"100.64.0.1\", \"docs.rs\"]\nsub_agents = [\"nobody\"]\ntool = []\n",
     );
     check_finds(
         &home,
@@ -172,6 +172,7 @@ fn check_finds_what_a_run_would_stumble_over() {
             "its name is \"other\"",
             ":7: unknown key \"tool\" is ignored; did you mean \"tools\"?",
             "bad: allowed_hosts entry \"10.0.0.1\" can never be reached",
+            "bad: allowed_hosts entry \"100.64.0.1\" can never be reached",
             "bad: allowed_hosts entry \"localhost\" can never be reached",
             "bad: files pattern \"../x\" can never match",
             "bad: invalid files pattern \"[\"",

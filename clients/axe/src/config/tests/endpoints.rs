@@ -1,15 +1,16 @@
 //! Providers: who is known, where they are, and which key they get.
 
 use super::Home;
-use crate::config::{Endpoint, Global, known_secrets};
+use crate::config::{Global, known_secrets, provider_settings};
+use crate::provider::Settings;
 use crate::secret::Secret;
 
-fn resolve(config: &str, provider: &str, variables: &[(&str, &str)]) -> Result<Endpoint, String> {
+fn resolve(config: &str, provider: &str, variables: &[(&str, &str)]) -> Result<Settings, String> {
     let home = Home::new();
     home.write(".config/axe/config.toml", config);
     let place = home.place(&[]);
     let environment = home.environment(variables);
-    Endpoint::resolve(provider, &place.global, &environment).map_err(|error| error.to_string())
+    provider_settings(provider, &place.global, &environment).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn the_profiles_region_comes_last() {
     );
     home.write("aws", "[default]\nregion = e\n");
     let region = |variables: &[(&str, &str)]| {
-        Endpoint::resolve("bedrock", &Global::default(), &home.environment(variables))
+        provider_settings("bedrock", &Global::default(), &home.environment(variables))
             .unwrap()
             .region
             .unwrap()
