@@ -2,12 +2,12 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`context`] | what all agents of a run share: budget, deadline, runtime, models, an observer |
-//! | [`member`] | one agent made ready: its provider, tools, MCP servers and artifacts |
-//! | [`conversation`] | its turns |
-//! | [`calls`] | the calls of one turn: at once where they may, in order where they must |
-//! | [`sub_agents`] | `call_agent`: a member below a member |
-//! | [`budget`] | tokens, counted over all of them |
+//! | `context` | what all agents of a run share: budget, deadline, runtime, models, an observer |
+//! | `member` | one agent made ready: its provider, tools, MCP servers and artifacts |
+//! | `conversation` | its turns |
+//! | `calls` | the calls of one turn: at once where they may, in order where they must |
+//! | `sub_agents` | `call_agent`: a member below a member |
+//! | `budget` | tokens, counted over all of them |
 //!
 //! This room prints nothing: an [`Observer`] is told each [`Step`]. It knows files and commands only as tools.
 
