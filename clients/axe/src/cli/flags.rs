@@ -89,7 +89,7 @@ pub(super) struct RunFlags {
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(super) timeout: Option<u32>,
     /// Tokens that the whole run may use, sub-agents included; 0 leaves it to the agent
-    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true, value_parser = tokens)]
     pub(super) max_tokens: Option<u64>,
     /// Turns that the agent may take [default: 50]
     #[arg(long, value_name = "TURNS", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..))]
@@ -203,6 +203,10 @@ pub(super) struct GcFlags {
     pub(super) model: Option<String>,
     #[command(flatten)]
     pub(super) place: AgentsDir,
+}
+
+fn tokens(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -88,7 +88,7 @@ fn usage_errors_are_one_line_that_points_at_the_help() {
         ),
         (
             &["run", "a", "--max-tokens=-1"],
-            "invalid value '-1' for '--max-tokens <TOKENS>': invalid digit found in string; see axe run --help",
+            "invalid value '-1' for '--max-tokens <TOKENS>': expected a whole number from 0 to 18446744073709551615; see axe run --help",
         ),
         (
             &["run", "a", "--max-turns", "0"],
