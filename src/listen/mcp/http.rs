@@ -224,6 +224,8 @@ async fn checked(request: Request) -> Result<Request, Box<Response<Body>>> {
             }
             parts.extensions.insert(AsSent(arguments));
         }
+        // Where requests stand alone there is no such method, whatever its parameters: the SDK says so.
+        Line::Request { method, .. } if method == "initialize" && stands_alone(&parts.headers) => {}
         Line::Request { id, method, params } => {
             message::request(&method, params, &text).map_err(|error| malformed(Some(id), error))?;
         }
@@ -263,10 +265,14 @@ fn malformed(id: Option<RequestId>, error: ErrorData) -> Box<Response<Body>> {
 
 /// Whether a request has no session and does not stand alone either: then it may be a handshake.
 fn may_begin(headers: &HeaderMap) -> bool {
-    let stands_alone = headers
+    !stands_alone(headers) && !headers.contains_key(SESSION_ID)
+}
+
+/// Whether a request is of a revision without sessions.
+fn stands_alone(headers: &HeaderMap) -> bool {
+    headers
         .get(PROTOCOL_VERSION)
-        .is_some_and(|version| version.as_bytes() >= ProtocolVersion::V_2026_07_28.as_str().as_bytes());
-    !stands_alone && !headers.contains_key(SESSION_ID)
+        .is_some_and(|version| version.as_bytes() >= ProtocolVersion::V_2026_07_28.as_str().as_bytes())
 }
 
 /// A request in the count of those that may begin a session.

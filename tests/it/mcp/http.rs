@@ -229,6 +229,21 @@ fn a_request_that_stands_alone_dies_with_its_client() {
 }
 
 #[test]
+fn where_requests_stand_alone_a_handshake_is_no_method() {
+    let served = Served::start(&[]);
+    let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "initialize")];
+    let params = json!({"_meta": declared()});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let answer = served.ask("POST", &headers, &body);
+    assert_eq!(
+        (answer.status(), &answer.message()["error"]["code"]),
+        (404, &json!(-32601)),
+        "{}",
+        answer.body
+    );
+}
+
+#[test]
 fn the_guard_of_every_door_stands_before_it() {
     let served = Served::start(&["--http-allow-origin", "https://app.example"]);
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
