@@ -1,7 +1,7 @@
 use super::*;
 
 fn guard() -> CommandGuard {
-    CommandGuard { roots: vec!["/home/me/work".into(), "/skills/deploy".into()] }
+    CommandGuard { roots: vec!["/home/me/project".into(), "/skills/deploy".into()] }
 }
 
 #[track_caller]
@@ -34,8 +34,8 @@ fn verdicts() {
         ("echo hi > out.txt", ""),
         ("cat $HOME/f", ""),
         ("cat ${HOME}/f", ""),
-        ("cat /home/me/work/f", ""),
-        ("ls /home/me/work", ""),
+        ("cat /home/me/project/f", ""),
+        ("ls /home/me/project", ""),
         ("sh /skills/deploy/run.sh", ""),
         // And what is refused.
         ("cat /etc/passwd", ABSOLUTE),
@@ -75,9 +75,9 @@ fn verdicts() {
         ("cat /etc/foo..bar", ABSOLUTE),
         ("cat \\/etc/passwd", ABSOLUTE),
         ("cat /dev/../etc/passwd", PARENT),
-        ("cat /home/me/work/../other", PARENT),
-        ("cat /home/me/work/sub/../f", ""),
-        ("cat /home/me/workshop/f", ABSOLUTE),
+        ("cat /home/me/project/../other", PARENT),
+        ("cat /home/me/project/sub/../f", ""),
+        ("cat /home/me/projector/f", ABSOLUTE),
         ("cat $HOME/../other/f", PARENT),
         ("cat $HOME/sub/../f", ""),
         ("cat $X/../../f", PARENT),
@@ -104,9 +104,9 @@ fn verdicts() {
 
 #[test]
 fn a_climb_that_comes_back_is_allowed() {
-    check("cat ../work/f", "");
-    check("cat ../../me/work/f", "");
-    check("cat ../worker/f", "parent traversal in");
+    check("cat ../project/f", "");
+    check("cat ../../me/project/f", "");
+    check("cat ../projector/f", "parent traversal in");
 }
 
 #[test]
